@@ -1,0 +1,48 @@
+package har
+
+import (
+	"time"
+
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// An Event is what one source (relay, pcap, stdio wrapper, player) saw of one connection at one instant: its opening,
+// bytes, a gap, or an ending. Events of a connection are in the order in which the source saw them.
+type Event struct {
+	Conn uint64   // the connection, from 1 in the order of opening; unique within a recording
+	Dir  wire.Dir // which way the bytes went, or who ended the connection: ToServer is the client, ToClient the server
+	At   time.Time
+
+	Open  *Conn  // the connection's first event
+	Bytes []byte // owned by the receiver only until the call returns
+	Edits []Edit // what the source changed in these bytes before passing them on; Off counts from the first of Bytes
+	End   Ending // EndFIN, EndNoCloseNotify or EndRST in direction Dir; EndStopped when the source stops watching
+	Note  string // why there is nothing more to see, such as "upstream: refused"
+}
+
+// A Conn says between whom a connection was.
+type Conn struct {
+	Client, Server string // host:port as dialled or accepted
+	Base           string // origin of absolute URLs, such as "https://server.example"; the target of a request is appended
+}
+
+// An Ending is how a connection ended, as it bears on its last exchange.
+type Ending string
+
+const (
+	EndKeep          Ending = "keep"                // the answer is whole and the connection went on
+	EndFIN           Ending = "fin"                 // the server closed; over TLS after a close_notify
+	EndNoCloseNotify Ending = "fin-no-close-notify" // TLS: the server's FIN came without a close_notify
+	EndRST           Ending = "rst"                 // the server reset
+	EndClientFIN     Ending = "client-fin"          // the client closed first
+	EndClientRST     Ending = "client-rst"          // the client reset first
+	EndHang          Ending = "hang"                // the server stayed silent and open; how the client left is not known
+	EndStopped       Ending = "capture-stopped"     // the recording ended first
+	EndUnknown       Ending = "unknown"
+)
+
+// An Edit is a change that was made to bytes on their way: Len bytes at Off were replaced by New.
+type Edit struct {
+	Off, Len int
+	New      string
+}

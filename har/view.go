@@ -1,0 +1,52 @@
+package har
+
+import "github.com/mcptap/mcptap/har/wire"
+
+// A View is what can be read from an exchange's bytes. What came after the client had left is not looked at.
+type View struct {
+	X                         *Exchange
+	Request                   *wire.Message // nil without a whole request head
+	Interim                   []wire.Message
+	Response                  *wire.Message // the final response; nil without a whole head
+	RequestTail, ResponseTail wire.Span     // bytes that belong to no message
+	Late                      int           // response bytes that came after the client had left
+	Complete                  Tri           // True: both whole by their own framing; False: known cut or no response
+	Why                       string        // for Complete that is not True
+
+	// unexported: memoised bodies
+}
+
+// View parses the exchange. The result refers to the exchange's bytes.
+func (x *Exchange) View() *View { panic("stub") }
+
+// RequestBody returns the request's payload with Content-Encoding undone.
+func (v *View) RequestBody() []byte { panic("stub") }
+
+// ResponseBody returns the final response's payload with Content-Encoding undone as far as it goes. err says what was
+// left undone: an unknown or corrupt encoding, or a limit.
+func (v *View) ResponseBody() ([]byte, error) { panic("stub") }
+
+// SSE tells whether the final response is an event stream.
+func (v *View) SSE() bool { panic("stub") }
+
+// Events returns the events of an event-stream response; offsets are within ResponseBody.
+func (v *View) Events() []wire.Event { panic("stub") }
+
+// At maps a span of a body to a span of the exchange's raw bytes. ok is false where the body was encoded.
+func (v *View) At(d wire.Dir, body wire.Span) (raw wire.Span, ok bool) { panic("stub") }
+
+// A Redactor replaces secrets in exchanges by other bytes of the same length. One serves a whole recording: what it has
+// once recognised as a secret it replaces wherever it appears later. It is not safe for concurrent use.
+type Redactor struct{}
+
+// NewRedactor returns a Redactor that knows no secrets yet.
+func NewRedactor() *Redactor { panic("stub") }
+
+// Pass redacts x in place from the offsets in from (request, response) on; what lies before has been stored. It appends to
+// x.Redacted (also redacts x.URL) and returns up to which offsets the bytes may now be stored: all of them if final, else
+// as far as no secret can be cut in two.
+func (r *Redactor) Pass(x *Exchange, from [2]int, final bool) (upTo [2]int) { panic("stub") }
+
+// DecodeContent undoes a Content-Encoding (gzip, deflate, br, zstd, identity, or a list of these) for reading. It gives
+// what could be decoded together with an error, and at most max bytes.
+func DecodeContent(encoding string, body []byte, max int) ([]byte, error) { panic("stub") }
