@@ -1,4 +1,104 @@
-// Command mcptap records MCP traffic byte for byte, explains it and serves it back.
+// Command mcptap records MCP traffic byte for byte, explains it and serves it back. docs/design.md shows the parts;
+// `mcptap help` lists the commands.
 package main
 
-func main() {}
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+}
+
+// An app is what the commands have of the world. One serves one run.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            []string
+	now            func() time.Time
+}
+
+// run executes one command line and returns its exit code (see exitCode).
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, now: time.Now}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exitCode(root.Execute())
+}
+
+// root builds the tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcptap",
+		Short: "record MCP traffic byte for byte, explain it and serve it back",
+		Long: `mcptap sits between an MCP client and its server, keeps every byte that passes, says what each exchange means
+under the negotiation rules of the specification and of each client, and serves a recording back unchanged.
+
+Exit codes: 0 done, nothing wrong; 1 done, but something failed a rule, differed or was not matched; 2 trouble.
+Every flag can also be given as MCPTAP_NAME in the environment; the flag wins.`,
+		Args:              a.noCommand,
+		RunE:              func(*cobra.Command, []string) error { return nil },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.fromEnv(c.Flags()) },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(c, "%v", err)
+	})
+	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(a.recordCommand(), a.replayCommand(), a.showCommand(),
+		a.corpusCommand(), a.repairCommand(), a.versionCommand())
+	for _, c := range root.Commands() {
+		c.DisableFlagsInUseLine = true
+	}
+	return root
+}
+
+// noCommand refuses a command line that names no known command.
+func (a *app) noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage(c, "want a command")
+	}
+	err := usage(c, "unknown command %q", args[0])
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		err.hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return err
+}
+
+// fromEnv sets the flags that the command line does not name from MCPTAP_NAME.
+func (a *app) fromEnv(flags *pflag.FlagSet) error {
+	var err error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "MCPTAP_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		v := a.getenv(name)
+		if v == "" || f.Changed || f.Name == "help" || err != nil {
+			return
+		}
+		if e := flags.Set(f.Name, v); e != nil {
+			err = &trouble{err: fmt.Errorf("%s: %w", name, cause(e)), hint: "unset " + name + " or give --" + f.Name}
+		}
+	})
+	return err
+}
+
+// getenv returns the value of an environment variable, "" if it is not set. The last of several wins, as in a shell.
+func (a *app) getenv(name string) string {
+	value := ""
+	for _, kv := range a.env {
+		if k, v, _ := strings.Cut(kv, "="); k == name {
+			value = v
+		}
+	}
+	return value
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/corpus"
+	"github.com/mcptap/mcptap/har"
+)
+
+func (a *app) corpusCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "corpus",
+		Short: "small recordings of known cases, with the verdicts they must get",
+		Long: `Corpus holds one small recording for each case of the rules. Wherever a FILE is wanted, corpus:NAME is taken too:
+mcptap show, analyze and replay corpus:NAME.`,
+		Args: a.noCommand,
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	c.AddCommand(&cobra.Command{
+		Use:   "list",
+		Short: "list the cases",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return a.corpusList() },
+	}, &cobra.Command{
+		Use:   "show NAME",
+		Short: "tell a case's story and list its exchanges",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(c, "want one NAME, got %d", len(args))
+			}
+			return a.corpusShow(args[0])
+		},
+	})
+	return c
+}
+
+func (a *app) corpusList() error {
+	cases, err := corpus.List()
+	if err != nil {
+		return err
+	}
+	rows := make([][]cell, 0, len(cases))
+	for _, k := range cases {
+		rows = append(rows, []cell{text(k.Name), text(k.Row), text(k.Story)})
+	}
+	return writeTable(a.stdout, a.paint(a.stdout), []string{"name", "row", "story"}, rows)
+}
+
+func (a *app) corpusShow(name string) error {
+	r, err := openCorpus(name, name)
+	if err != nil {
+		return err
+	}
+	k := r.header.Case
+	for _, line := range []struct{ label, text string }{{"name", k.Name}, {"row", k.Row}, {"source", k.Source}, {"story", k.Story}} {
+		if line.text != "" {
+			fmt.Fprintf(a.stdout, "%-9s %s\n", line.label, oneLine(line.text))
+		}
+	}
+	for _, e := range k.Expect {
+		fmt.Fprintf(a.stdout, "%-9s %s\n", "expected", oneLine(expectation(e)))
+	}
+	fmt.Fprintln(a.stdout)
+	rows, err := a.rows(corpusName + name)
+	if err != nil {
+		return err
+	}
+	return a.writeRows(rows)
+}
+
+// expectation puts into words what a policy must say of an exchange.
+func expectation(e har.Expect) string {
+	s := fmt.Sprintf("exchange %d under %s: %s (%s)", e.Exchange, e.Policy, e.Verdict, e.Rule)
+	if e.Outcome != "" {
+		s += "; the connect ends " + e.Outcome
+	}
+	if e.Finding != "" {
+		s += "; finding " + e.Finding
+	}
+	return s
+}

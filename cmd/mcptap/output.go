@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// create makes a new file for writing. An existing one is never overwritten.
+func create(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fileTrouble(name, err)
+	}
+	return f, nil
+}
+
+// createCassette makes the file that --out names, or without a name mcptap-YYYYMMDD-HHMMSS.mcptap in the current folder,
+// with -2, -3, … where runs begin in one second.
+func (a *app) createCassette(name string) (*os.File, error) {
+	if name != "" {
+		return create(name)
+	}
+	stem := "mcptap-" + a.now().Format("20060102-150405")
+	name = stem + ".mcptap"
+	for n := 2; ; n++ {
+		f, err := create(name)
+		if !errors.Is(err, fs.ErrExist) || n > 99 {
+			return f, err
+		}
+		name = fmt.Sprintf("%s-%d.mcptap", stem, n)
+	}
+}
+
+// writeTo runs write on the file that --out names, "" and "-" meaning stdout.
+func (a *app) writeTo(name string, write func(io.Writer) error) error {
+	if name == "" || name == stdio {
+		return write(a.stdout)
+	}
+	f, err := create(name)
+	if err != nil {
+		return err
+	}
+	return finish(f, write)
+}
+
+// finish writes and closes a new file. One that could not be written whole is removed.
+func finish(f *os.File, write func(io.Writer) error) error {
+	err := write(f)
+	if e := f.Close(); err == nil && e != nil {
+		err = fileTrouble(f.Name(), e)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

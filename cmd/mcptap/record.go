@@ -1,0 +1,186 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/capture"
+	"github.com/mcptap/mcptap/capture/proxy"
+	"github.com/mcptap/mcptap/har"
+)
+
+type recordOptions struct {
+	session
+	to, caFile, out       string
+	insecure, keepSecrets bool
+}
+
+func (a *app) recordCommand() *cobra.Command {
+	var o recordOptions
+	c := &cobra.Command{
+		Use:   "record --to URL [-- CMD ARG...]",
+		Short: "sit between a client and a server and keep every byte",
+		Long: `Record listens on this machine and passes everything on to the server that --to names, byte for byte, with the
+connection's own ending. It prints one line: the URL to give to the client in place of the server's. With CMD, {url}
+in an argument is replaced by that URL, MCPTAP_URL holds it, and the recording ends when CMD ends; else ^C ends it.
+Credentials are replaced in the recording (never on the wire) unless --keep-secrets is given.`,
+		Example: `  mcptap record --to http://127.0.0.1:3000/mcp --out session.mcptap
+  mcptap record --to https://mcp.example.com/mcp -- my-client --server {url}`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if extra := o.split(c, args); len(extra) > 0 {
+				return usage(c, "unexpected argument %q: a command to run stands behind --", extra[0])
+			}
+			return a.record(c, &o)
+		},
+	}
+	o.flags(c)
+	f := c.Flags()
+	f.StringVar(&o.to, "to", "", "the server's `URL`, http or https")
+	f.StringVar(&o.caFile, "ca-file", "", "trust the certificates in this PEM `FILE` too")
+	f.BoolVar(&o.insecure, "insecure", false, "accept any certificate from the server")
+	f.StringVar(&o.out, "out", "", "`FILE` to record to; never overwritten (default mcptap-YYYYMMDD-HHMMSS.mcptap)")
+	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids as they are")
+	return c
+}
+
+// record runs one recording from the listener to the last flushed byte.
+func (a *app) record(c *cobra.Command, o *recordOptions) error {
+	to, err := target(c, o.to)
+	if err != nil {
+		return err
+	}
+	if o.out == stdio {
+		return usage(c, "--out -: stdout holds the URL for the client, want a file")
+	}
+	trust, err := o.trust()
+	if err != nil {
+		return err
+	}
+	if err := o.open(a); err != nil {
+		return err
+	}
+	defer o.l.Close()
+	tape, err := a.newTape(o.out, har.Header{Mode: "reverse", To: safeURL(to), KeepSecrets: o.keepSecrets})
+	if err != nil {
+		return err
+	}
+	door := &proxy.Reverse{To: to, TLS: trust, Record: tape.Record, Notice: func(s string) { o.notice("%s", s) }}
+	code, err := o.serve(door.Serve, to.RequestURI())
+	if e := door.Close(); err == nil {
+		err = e
+	}
+	tapeErr := tape.close()
+	o.notice("recorded to %s", tape.name)
+	switch {
+	case code != codeOK:
+		return exit(code)
+	case err != nil:
+		return err
+	}
+	return tapeErr
+}
+
+// target checks the URL that --to names.
+func target(c *cobra.Command, to string) (*url.URL, error) {
+	if to == "" {
+		return nil, usage(c, "want --to URL: the server to record")
+	}
+	u, err := url.Parse(to)
+	if err != nil {
+		return nil, usage(c, "--to: %v", cause(err))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, usage(c, "--to %s: want http://HOST[:PORT]/PATH or https://…", safeURL(u))
+	}
+	return u, nil
+}
+
+// safeURL is u as it may be shown and stored: where credentials can stand (user, query, fragment) is left out.
+func safeURL(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+}
+
+// trust is the TLS configuration of the server's leg.
+func (o *recordOptions) trust() (*tls.Config, error) {
+	conf := &tls.Config{InsecureSkipVerify: o.insecure}
+	if o.caFile == "" {
+		return conf, nil
+	}
+	pem, err := os.ReadFile(o.caFile)
+	if err != nil {
+		return nil, fileTrouble(o.caFile, err)
+	}
+	if conf.RootCAs, err = x509.SystemCertPool(); err != nil {
+		conf.RootCAs = x509.NewCertPool()
+	}
+	if !conf.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, &trouble{fmt.Errorf("%s: want at least one PEM certificate", o.caFile), "a block begins with -----BEGIN CERTIFICATE-----"}
+	}
+	return conf, nil
+}
+
+// A tape is a cassette file that is being written. A failure is reported at once and never disturbs the traffic.
+type tape struct {
+	*capture.Recorder
+	app  *app
+	name string
+	file *os.File
+
+	mu     sync.Mutex
+	failed bool
+}
+
+// newTape creates the file that out names and writes its header.
+func (a *app) newTape(out string, h har.Header) (*tape, error) {
+	file, err := a.createCassette(out)
+	if err != nil {
+		return nil, err
+	}
+	h.Tool, h.Started = "mcptap "+version(), a.now().UTC().Truncate(time.Microsecond)
+	w, err := har.NewWriter(file, h, false)
+	if err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, fileTrouble(file.Name(), err)
+	}
+	var redact *har.Redactor
+	if !h.KeepSecrets {
+		redact = har.NewRedactor()
+	}
+	t := &tape{app: a, name: file.Name(), file: file, Recorder: capture.NewRecorder(w, redact)}
+	t.OnError = t.fail
+	return t, nil
+}
+
+// fail reports the first failure, at once.
+func (t *tape) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.failed {
+		t.failed = true
+		t.app.complain(&trouble{fmt.Errorf("%s: recording failed: %w", t.name, cause(err)), "traffic goes on unrecorded; what was written before can be read"})
+	}
+}
+
+// close writes what is left. The error of a recording that failed says no more than the exit code: fail has reported it.
+func (t *tape) close() error {
+	err := t.Close()
+	if e := t.file.Close(); err == nil && !errors.Is(e, os.ErrClosed) {
+		err = e
+	}
+	if err != nil {
+		t.fail(err)
+	}
+	if t.failed {
+		return exit(codeTrouble)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/replay"
+)
+
+type replayOptions struct {
+	session
+	pace, log string
+	exact     bool
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	var o replayOptions
+	c := &cobra.Command{
+		Use:   "replay FILE [-- CMD ARG...]",
+		Short: "serve a recording: the same bytes, cuts, gaps and endings",
+		Long: `Replay answers each request with what was recorded for it: per method, path, JSON-RPC method and params, in recorded
+order. A request for which nothing recorded is left gets a loud failure and is printed with the nearest recording; it is
+never answered with that. FILE may be corpus:NAME. Replay prints one line: the URL of the recorded endpoint. With CMD,
+{url} in an argument is replaced by it, MCPTAP_URL holds it, and the replay ends when CMD ends; else ^C ends it.
+Exit code 1: a request was not matched, or a recorded exchange was not asked for.`,
+		Example: `  mcptap replay session.mcptap -- my-client --server {url}
+  mcptap replay corpus:probe-ok --pace fast`,
+		RunE: func(c *cobra.Command, args []string) error {
+			args = o.split(c, args)
+			if len(args) != 1 {
+				return usage(c, "want one FILE, got %d", len(args))
+			}
+			return a.replay(c, args[0], &o)
+		},
+	}
+	o.flags(c)
+	f := c.Flags()
+	f.StringVar(&o.pace, "pace", "recorded", "recorded, fast (no gaps), or a `FACTOR` such as 2x")
+	f.BoolVar(&o.exact, "exact", false, "refuse requests whose JSON-RPC id differs instead of patching it into the answer")
+	f.StringVar(&o.log, "log", "", "write what happened to a new cassette `FILE`")
+	return c
+}
+
+// replay serves one recording until CMD or the user ends it, and judges what was asked for.
+func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
+	pace, err := parsePace(o.pace)
+	if err != nil {
+		return usage(c, "--pace %s: %v", o.pace, err)
+	}
+	_, xs, err := a.exchanges(name, a.noticeUnless(o.quiet))
+	if err != nil {
+		return err
+	}
+	if err := o.open(a); err != nil {
+		return err
+	}
+	defer o.l.Close()
+	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Notice: func(s string) { o.notice("%s", s) }}
+	closeLog := func() error { return nil }
+	if o.log != "" {
+		tape, err := a.newTape(o.log, har.Header{Mode: "replay"})
+		if err != nil {
+			return err
+		}
+		p.Log, closeLog = tape.Record, tape.close
+	}
+	code, err := o.serve(p.Serve, p.Endpoint())
+	if e := p.Close(); err == nil {
+		err = e
+	}
+	logErr := closeLog()
+	failed := o.summary(p.Result())
+	switch {
+	case code != codeOK:
+		return exit(code)
+	case err != nil:
+		return err
+	case logErr != nil:
+		return logErr
+	case failed:
+		return exit(codeFailed)
+	}
+	return nil
+}
+
+// parsePace gives Player.Pace for a word of the command line.
+func parsePace(word string) (float64, error) {
+	switch word {
+	case "recorded":
+		return 1, nil
+	case "fast":
+		return 0, nil
+	}
+	n, x := strings.CutSuffix(word, "x")
+	f, err := strconv.ParseFloat(n, 64)
+	if !x || err != nil || !(f >= 0.001 && f <= 1000) {
+		return 0, fmt.Errorf("want recorded, fast, or a factor such as 2x (0.001x to 1000x)")
+	}
+	return f, nil
+}
+
+// summary says what became of a replay and tells whether anything was missed or left over.
+func (o *replayOptions) summary(r replay.Result) (failed bool) {
+	for _, x := range r.Unserved {
+		o.notice("not asked for: #%d %s %s", x.N, x.Method, pathOf(x.URL))
+	}
+	patched := ""
+	if n := len(r.Patches); n > 0 {
+		patched = ", " + count(n, "id") + " patched"
+	}
+	o.notice("%s served%s, %s, %d not asked for", count(r.Served, "exchange"), patched, misses(len(r.Misses)), len(r.Unserved))
+	return len(r.Misses) > 0 || len(r.Unserved) > 0
+}
+
+func misses(n int) string {
+	if n == 1 {
+		return "1 miss"
+	}
+	return fmt.Sprintf("%d misses", n)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// A session is what record and replay share: a listener whose URL a client is given, and a run that lasts until CMD has
+// ended, or without CMD until a signal comes.
+type session struct {
+	app    *app
+	listen string   // host:port
+	quiet  bool     // no notices
+	argv   []string // CMD ARG..., empty for none
+	notice func(string, ...any)
+
+	l       net.Listener
+	url     string // what the client is given
+	signals chan os.Signal
+}
+
+// flags adds the flags that both commands have.
+func (s *session) flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen on; port 0 takes a free one")
+	c.Flags().BoolVarP(&s.quiet, "quiet", "q", false, "no notices on stderr")
+}
+
+// split takes CMD ARG... from behind "--" and returns what stands before it.
+func (s *session) split(c *cobra.Command, args []string) []string {
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		args, s.argv = args[:n], args[n:]
+	}
+	return args
+}
+
+// open listens, and looks for CMD before anything else has happened. pathAndQuery ends the URL for the client.
+func (s *session) open(a *app) error {
+	s.app, s.notice = a, a.noticeUnless(s.quiet)
+	if len(s.argv) > 0 {
+		if _, err := exec.LookPath(s.argv[0]); err != nil {
+			return &trouble{fmt.Errorf("%s: %w", s.argv[0], err.(*exec.Error).Err), "what follows -- is the command to run"}
+		}
+	}
+	if _, _, err := net.SplitHostPort(s.listen); err != nil {
+		return &trouble{fmt.Errorf("--listen %s: want host:port", s.listen), "127.0.0.1:0 takes a free loopback port"}
+	}
+	l, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return &trouble{fmt.Errorf("--listen %s: %w", s.listen, cause(err)), "port 0 takes a free one"}
+	}
+	s.l = l
+	s.signals = make(chan os.Signal, 8)
+	signal.Notify(s.signals, ending()...)
+	surviveWriteSignals()
+	return nil
+}
+
+// serve runs a server on the listener, gives out its URL and waits for the end of the run. The code is CMD's own.
+func (s *session) serve(run func(net.Listener) error, pathAndQuery string) (code int, err error) {
+	failed := make(chan error, 1)
+	go func() {
+		if err := run(s.l); err != nil {
+			failed <- err
+		}
+	}()
+	if err := s.ready(pathAndQuery); err != nil {
+		return codeOK, err
+	}
+	return s.wait(failed)
+}
+
+// ready prints the URL for the client: the only thing that record and replay write to stdout.
+func (s *session) ready(pathAndQuery string) error {
+	addr := s.l.Addr().(*net.TCPAddr)
+	host := addr.IP.String()
+	if addr.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	if !addr.IP.IsLoopback() {
+		s.notice("listening on %s: whoever reaches this address reaches the server", addr)
+	}
+	s.url = "http://" + net.JoinHostPort(host, fmt.Sprint(addr.Port)) + pathAndQuery
+	_, err := fmt.Fprintln(s.app.stdout, s.url)
+	return err
+}
+
+// wait returns when CMD has ended, a signal has come (without CMD), or serving has failed. The code is CMD's own.
+func (s *session) wait(failed <-chan error) (code int, err error) {
+	defer signal.Stop(s.signals)
+	if len(s.argv) > 0 {
+		return s.command(failed)
+	}
+	select {
+	case <-s.signals:
+		return codeOK, nil
+	case err := <-failed:
+		return codeOK, err
+	}
+}
+
+// command runs CMD to its end, passing signals on. A CMD killed by a signal gives 128 and its number.
+func (s *session) command(failed <-chan error) (code int, err error) {
+	args := make([]string, 0, len(s.argv))
+	for _, arg := range s.argv[1:] {
+		args = append(args, strings.ReplaceAll(arg, "{url}", s.url))
+	}
+	cmd := exec.Command(s.argv[0], args...)
+	cmd.Env = append(s.app.env[:len(s.app.env):len(s.app.env)], "MCPTAP_URL="+s.url)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.app.stdin, s.app.stdout, s.app.stderr
+	if err := cmd.Start(); err != nil {
+		return codeOK, fmt.Errorf("%s: %w", s.argv[0], cause(err))
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	for {
+		select {
+		case sig := <-s.signals:
+			if !fromTerminal(sig) {
+				cmd.Process.Signal(sig)
+			}
+		case err := <-failed:
+			s.notice("%v; %s runs on", err, s.argv[0])
+			failed = nil
+		case <-done:
+			return childCode(cmd.ProcessState), nil
+		}
+	}
+}
+
+// childCode is a process's exit code, or 128 and the number of the signal that killed it.
+func childCode(p *os.ProcessState) int {
+	if st, ok := p.Sys().(syscall.WaitStatus); ok && st.Signaled() {
+		return 128 + int(st.Signal())
+	}
+	return p.ExitCode()
+}
