@@ -1,0 +1,39 @@
+package har
+
+import (
+	"encoding/binary"
+	"syscall"
+	"unsafe"
+)
+
+// tcpClose is the state TCP_CLOSE of linux/tcp.h: no connection, such as after a reset.
+const tcpClose = 7
+
+// unacknowledged tells whether bytes written to a living TCP connection have not reached the peer's kernel. SIOCOUTQ
+// (tcp(7); the same request as TIOCOUTQ) counts unsent bytes and those in flight, and is not cleared by a reset.
+func unacknowledged(s syscall.Conn) bool {
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	waiting := false
+	raw.Control(func(fd uintptr) {
+		var n int32
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n)))
+		waiting = errno == 0 && n > 0 && tcpState(int(fd)) != tcpClose
+	})
+	return waiting
+}
+
+// tcpState is the first byte of struct tcp_info, tcpClose if it cannot be had.
+func tcpState(fd int) byte {
+	info, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_INFO)
+	if err != nil {
+		return tcpClose
+	}
+	var b [4]byte
+	binary.NativeEndian.PutUint32(b[:], uint32(info))
+	return b[0]
+}
+
+func isSystemReset(error) bool { return false }
