@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // A Framing says how the end of a message's body is found (RFC 9112 section 6.3).
 type Framing uint8
 
@@ -27,7 +29,7 @@ type Head struct {
 	Status         int // 100 to 999; 0 for a request
 	Reason, Proto  string
 	Fields         []Field
-	Len            int // bytes up to and including the blank line
+	Len            int // bytes up to and including the blank line; empty lines before the start line count
 
 	Framing Framing
 	Length  int64    // valid iff Framing is ByLength
@@ -37,18 +39,28 @@ type Head struct {
 // Get returns the value of the first field with that name (case-insensitive), "" if there is none.
 func (h *Head) Get(name string) string { v, _ := h.Lookup(name); return v }
 
+// Lookup returns the value of the first field with that name (case-insensitive).
+func (h *Head) Lookup(name string) (string, bool) {
+	for i := range h.Fields {
+		if f := &h.Fields[i]; len(f.Name) == len(name) && strings.EqualFold(f.Name, name) {
+			return f.Value, true
+		}
+	}
+	return "", false
+}
+
 // Interim tells whether this is a 1xx response other than 101: another response to the same request follows it.
 func (h *Head) Interim() bool { return h.Status >= 100 && h.Status < 200 && h.Status != 101 }
 
 // A Message is one parsed HTTP message inside a larger run of bytes.
 type Message struct {
 	Head
-	Off      int     // where it begins
-	Body     []Span  // the payload: the whole body, or the data of each chunk
-	Trailers []Field // At is relative to Off
-	End      int     // the offset behind its last byte, or where the bytes ended
-	Complete bool    // whole by its own framing; a ByClose message needs the connection's end
-	Faults   []string
+	Off      int      // where it begins
+	Body     []Span   // the payload: the whole body, or the data of each chunk
+	Trailers []Field  // At is relative to Off
+	End      int      // the offset behind its last byte, or where the bytes ended or stopped making sense
+	Complete bool     // whole by its own framing; a ByClose message needs the connection's end
+	Faults   []string // those of the head, the body and the trailers
 }
 
 // A Piece is a run of fed bytes that belongs to one exchange. The pieces returned by one Feed lie side by side and
@@ -61,40 +73,3 @@ type Piece struct {
 	Done   bool  // the request, or the final response, is whole with this piece
 	Opaque bool  // bytes with no HTTP meaning: malformed, after the end, or inside a tunnel
 }
-
-// Lookup returns the value of the first field with that name (case-insensitive).
-func (h *Head) Lookup(name string) (string, bool) { panic("stub") }
-
-// A Slicer finds the HTTP/1.1 messages of one connection (RFC 9112), both directions at once, since where a response
-// ends depends on its request. It keeps no bytes but those of an unfinished head. Cuts never change what it finds.
-//
-//   - Responses answer requests in order; 1xx responses belong to the exchange of the final one.
-//   - Bytes behind the last response that a request asked for belong to the last exchange begun, as Opaque.
-//   - After 101, or 2xx to CONNECT, both directions are Opaque and belong to that exchange.
-//   - What is malformed makes the rest of that direction Opaque; it stays with the exchange at hand.
-//   - Bytes from the server before any request open exchange 1, which then has no request until one comes.
-type Slicer struct {
-	MaxHead int // bytes of one head, beyond which it is taken as malformed; 0 means 256 KiB
-}
-
-// Feed takes the next bytes of one direction. The result is valid until the next call; p is not kept.
-func (s *Slicer) Feed(d Dir, p []byte) []Piece { panic("stub") }
-
-// Close says that direction d ended: a close-delimited response is now whole.
-func (s *Slicer) Close(d Dir) []Piece { panic("stub") }
-
-// ParseRequest parses the bytes of one exchange's request. m is nil if there is no whole head; tail spans what follows
-// the message or could not be parsed.
-func ParseRequest(raw []byte) (m *Message, tail Span) { panic("stub") }
-
-// ParseResponse parses all that a server sent for one request with that method ("" if unknown): interim responses, the
-// final one (nil without a whole head), and the bytes that belong to neither. closed: the connection ended behind raw.
-func ParseResponse(raw []byte, method string, closed bool) (interim []Message, final *Message, tail Span) {
-	panic("stub")
-}
-
-// Payload returns the body's payload: the chunks joined, transfer framing removed. It copies only if there are several.
-func (m *Message) Payload(raw []byte) []byte { panic("stub") }
-
-// RawOffset maps an offset in the payload to one in raw; an offset at or beyond the payload's end gives the end of the body.
-func (m *Message) RawOffset(payload int) int { panic("stub") }

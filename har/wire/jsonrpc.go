@@ -55,10 +55,11 @@ func (m Member) Null() bool { return string(m.Raw) == "null" }
 // An RPCError is the error member of a response.
 type RPCError struct {
 	Member
-	Code    int64 // valid iff CodeOK
-	CodeOK  bool  // code is a number without fraction that fits
-	Message string
-	Data    Member
+	Code      int64 // valid iff CodeOK
+	CodeOK    bool  // code is a number without fraction that fits
+	Message   string
+	MessageOK bool // message is a string
+	Data      Member
 }
 
 // A Duplicate is a member name that stands more than once in an object (compared unescaped), with the values of its first
@@ -67,17 +68,3 @@ type Duplicate struct {
 	Name        string
 	First, Last Member
 }
-
-// ParseRPC looks at one JSON text. It survives any bytes: size, nesting, UTF-8 and syntax are checked before any value is
-// read, and nothing below the top level (of each batch element) is interpreted but the error member.
-func ParseRPC(text []byte) RPC { panic("stub") }
-
-// Lookup walks objects by member names, exactly as written (no path syntax), the last of duplicates winning. text must
-// have passed ParseRPC (RPC.JSON, or a Member of one); anything else gives an absent member.
-func Lookup(text []byte, names ...string) Member { panic("stub") }
-
-// Elements returns the elements of a JSON array, nil if text is none.
-func Elements(text []byte) []Member { panic("stub") }
-
-// String returns the value of a JSON string, unescaped; ok is false for anything else.
-func (m Member) String() (s string, ok bool) { panic("stub") }

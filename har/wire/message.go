@@ -1,0 +1,94 @@
+package wire
+
+// ParseRequest parses the bytes of one exchange's request. m is nil if there is no whole head; tail spans what follows
+// the message or could not be parsed.
+func ParseRequest(raw []byte) (m *Message, tail Span) {
+	m, end := parseMessage(raw, 0, ToServer, "", false)
+	return m, Span{Off: end, Len: len(raw) - end}
+}
+
+// ParseResponse parses all that a server sent for one request with that method ("" if unknown): interim responses, the
+// final one (nil without a whole head), and the bytes that belong to neither. closed: the connection ended behind raw.
+func ParseResponse(raw []byte, method string, closed bool) (interim []Message, final *Message, tail Span) {
+	for at := 0; ; {
+		m, end := parseMessage(raw, at, ToClient, method, closed)
+		if m == nil || !m.Interim() {
+			return interim, m, Span{Off: end, Len: len(raw) - end}
+		}
+		interim = append(interim, *m)
+		at = end
+	}
+}
+
+// parseMessage parses the message that begins at off. Without a whole head m is nil and end is off.
+func parseMessage(raw []byte, off int, d Dir, method string, closed bool) (m *Message, end int) {
+	r := reader{dir: d, max: defaultMaxHead}
+	at, got := r.scan.next(raw[off:min(len(raw), off+r.max)], d)
+	if got != whole {
+		return nil, off
+	}
+	h, f := parseHead(raw[off:off+at], d)
+	f = r.begin(h, method, f)
+	m = &Message{Head: *h, Off: off}
+	trailers := m.readBody(raw, off+at, &r)
+	f |= r.body.faults
+	if trailers >= 0 {
+		m.Trailers = parseFields(string(raw[trailers:m.End]), 0, trailers-off, &f)
+	}
+	m.Complete = !r.inBody && h.Framing != Unframable || closed && h.Framing == ByClose
+	m.Faults = f.names()
+	return m, m.End
+}
+
+// readBody finds the body's spans and end. trailers is where the trailer section begins, or -1.
+func (m *Message) readBody(raw []byte, at int, r *reader) (trailers int) {
+	trailers = -1
+	for r.inBody && at < len(raw) {
+		n, k := r.more(raw[at:])
+		if k == broken {
+			at += n
+			break
+		}
+		if k == payload {
+			m.Body = append(m.Body, Span{Off: at, Len: n})
+		}
+		if at += n; r.body.state == trailerBOL && trailers < 0 {
+			trailers = at
+		}
+	}
+	m.End = at
+	return trailers
+}
+
+// Payload returns the body's payload: the chunks joined, transfer framing removed. It copies only if there are several.
+func (m *Message) Payload(raw []byte) []byte {
+	switch len(m.Body) {
+	case 0:
+		return nil
+	case 1:
+		return raw[m.Body[0].Off:m.Body[0].End()]
+	}
+	size := 0
+	for _, s := range m.Body {
+		size += s.Len
+	}
+	out := make([]byte, 0, size)
+	for _, s := range m.Body {
+		out = append(out, raw[s.Off:s.End()]...)
+	}
+	return out
+}
+
+// RawOffset maps an offset in the payload to one in raw; an offset at or beyond the payload's end gives the end of the
+// body: the offset behind its last byte, or behind the head if it is empty.
+func (m *Message) RawOffset(payload int) int {
+	end := m.Off + m.Len
+	for _, s := range m.Body {
+		if payload < s.Len {
+			return s.Off + max(payload, 0)
+		}
+		payload -= s.Len
+		end = s.End()
+	}
+	return end
+}
