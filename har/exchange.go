@@ -36,6 +36,13 @@ type Side struct {
 	Writes []Write // how they were cut; lengths add up to len(Raw)
 }
 
+func (x *Exchange) side(d wire.Dir) *Side {
+	if d == wire.ToServer {
+		return &x.Request
+	}
+	return &x.Response
+}
+
 // A Write is one run of bytes that was seen at one instant.
 type Write struct {
 	At  time.Duration // since Started, microseconds; never negative

@@ -1,0 +1,10 @@
+package har
+
+// The first words of an Exchange's Notes: a word alone, or with details behind a colon. docs/format.md lists them.
+const (
+	NoteUpstream = "upstream" // "upstream: refused", "tls", "dns", "unreachable", "timeout": the server was never reached
+	NoteGap      = "gap"      // bytes are missing, as in "gap: 1460 bytes before byte 2920 of the response"
+	NoteSnaplen  = "snaplen"  // the capture kept only the beginning of packets
+	NoteStart    = "start"    // the capture began in the middle of the connection
+	NoteCut      = "cut"      // the file ends before the exchange did
+)

@@ -1,0 +1,228 @@
+package har
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+)
+
+// A Reader reads a cassette: zstd, gzip or plain lines.
+type Reader struct {
+	src    *source
+	header Header
+	ledger *ledger
+	end    *End
+	cut    string
+	done   bool
+	keep   func(raw []byte, l *line) // called for each line behind the header that is accepted, but not for the end line
+}
+
+// NewReader reads the header.
+func NewReader(r io.Reader, lim Limits) (*Reader, error) {
+	src, err := openSource(r, lim.orDefaults())
+	if err != nil {
+		return nil, err
+	}
+	rd := &Reader{src: src, ledger: newLedger()}
+	line, whole, err := src.next()
+	switch {
+	case err != nil:
+		return nil, rd.noHeader(err)
+	case !whole && bytes.HasPrefix(line, []byte(`{"format":"`+Format+`"`)):
+		rd.done, rd.cut = true, "line 1, the header, is cut off"
+		return rd, nil
+	}
+	if rd.header, err = parseHeader(line); err != nil {
+		return nil, &FormatError{Line: 1, Want: "a cassette's header", Err: foreign(line, err)}
+	}
+	return rd, nil
+}
+
+func (r *Reader) noHeader(err error) error {
+	switch {
+	case err == io.EOF:
+		err = errors.New("the file is empty")
+	case r.src.torn(false):
+		err = errors.New("the file ends before its header does")
+	}
+	return &FormatError{Line: 1, Want: "a cassette's header", Err: err}
+}
+
+// foreign says what a file is that does not begin with a header, if that can be seen.
+func foreign(line []byte, err error) error {
+	for _, f := range foreignFiles {
+		if bytes.HasPrefix(line, []byte(f.magic)) {
+			return errors.New(f.what)
+		}
+	}
+	if i := bytes.IndexFunc(line, func(c rune) bool { return c > ' ' }); i >= 0 && line[i] == '{' && bytes.Contains(line, []byte(`"log"`)) {
+		return errors.New("this looks like a HAR file: convert it with mcptap import")
+	}
+	return err
+}
+
+var foreignFiles = []struct{ magic, what string }{
+	{"\xEF\xBB\xBF", "the file begins with a byte order mark: save it as UTF-8 without one"},
+	{"\xFF\xFE", "this is UTF-16: save it as UTF-8"},
+	{"\xFE\xFF", "this is UTF-16: save it as UTF-8"},
+	{"\xD4\xC3\xB2\xA1", "this is a pcap file: convert it with mcptap import"},
+	{"\xA1\xB2\xC3\xD4", "this is a pcap file: convert it with mcptap import"},
+	{"\x4D\x3C\xB2\xA1", "this is a pcap file: convert it with mcptap import"},
+	{"\xA1\xB2\x3C\x4D", "this is a pcap file: convert it with mcptap import"},
+	{"\x0A\x0D\x0D\x0A", "this is a pcapng file: convert it with mcptap import"},
+	{"PK\x03\x04", "this is a zip file: unpack it first"},
+}
+
+// Header returns the first line.
+func (r *Reader) Header() Header { return r.header }
+
+// All gives the exchanges as they become final: when their connection has gone on or ended, or at the end of the file.
+// Memory is bounded by the exchanges of open connections. After a *FormatError nothing more is given; a cut file is no error.
+func (r *Reader) All() iter.Seq2[*Exchange, error] {
+	return func(yield func(*Exchange, error) bool) {
+		for !r.done {
+			final, err := r.step()
+			for _, x := range final {
+				if !yield(x, nil) {
+					r.done = true
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// step reads one line and returns the exchanges that it made final.
+func (r *Reader) step() (final []*Exchange, err error) {
+	raw, whole, err := r.src.next()
+	if err != nil {
+		return r.over(err)
+	}
+	var l line
+	if err = parseLine(raw, &l); err != nil && !whole {
+		return r.stop(fmt.Sprintf("line %d is cut off", r.src.line), nil)
+	}
+	if err == nil {
+		final, err = r.take(&l)
+	}
+	if err == nil {
+		if r.keep != nil && l.kind != endLine {
+			r.keep(raw, &l)
+		}
+		return final, nil
+	}
+	var limit *FormatError
+	if !errors.As(err, &limit) {
+		err = &FormatError{Line: r.src.line, Want: "a line of the format", Err: err}
+	}
+	rest, err := r.stop("", err)
+	return append(final, rest...), err
+}
+
+// over ends reading where there is no further line.
+func (r *Reader) over(err error) ([]*Exchange, error) {
+	var limit *FormatError
+	switch {
+	case err == io.EOF && r.end != nil:
+		return r.stop("", nil)
+	case err == io.EOF:
+		return r.stop(fmt.Sprintf("there is no end line behind line %d", r.src.line), nil)
+	case errors.As(err, &limit):
+		return r.stop("", err)
+	case r.src.torn(r.end != nil):
+		return r.stop(fmt.Sprintf("the %s data breaks off behind line %d", r.src.packed, r.src.line), nil)
+	case r.src.file.err != nil:
+		return r.stop("", fmt.Errorf("line %d: %w", r.src.line+1, r.src.file.err))
+	}
+	return r.stop("", &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data", Err: err})
+}
+
+// stop ends reading. What has no ending gets one that says so.
+func (r *Reader) stop(cut string, err error) ([]*Exchange, error) {
+	r.done, r.cut = true, cut
+	open := r.ledger.rest()
+	for _, x := range open {
+		if x.End == "" {
+			noEnding(x, NoteCut+": the file ends here")
+		}
+	}
+	return open, err
+}
+
+func (r *Reader) take(l *line) (final []*Exchange, err error) {
+	if r.end != nil {
+		return nil, errors.New("want nothing behind the end line")
+	}
+	switch l.kind {
+	case firstLine:
+		x := new(Exchange)
+		*x = l.x
+		final, err = r.ledger.first(x, l.endOffOK)
+	case moreLine:
+		var x *Exchange
+		if x, err = r.ledger.more(&l.x, l.endOffOK); x != nil {
+			final = []*Exchange{x}
+		}
+	case endLine:
+		return nil, r.finish(l)
+	}
+	if err == nil && r.ledger.held > r.src.lim.Held {
+		err = r.src.limit("at most %d bytes of exchanges that go on", r.src.lim.Held)
+	}
+	return final, err
+}
+
+func (r *Reader) finish(l *line) error {
+	if l.has.exchanges && l.end.Exchanges != r.ledger.seen {
+		return fmt.Errorf("want exchanges to be %d, as many as there are, not %d", r.ledger.seen, l.end.Exchanges)
+	}
+	if l.has.conns && l.end.Conns != len(r.ledger.last) {
+		return fmt.Errorf("want conns to be %d, as many as there are, not %d", len(r.ledger.last), l.end.Conns)
+	}
+	r.end = &l.end
+	return nil
+}
+
+// End returns the end line, nil if the file was cut, which Cut then describes.
+func (r *Reader) End() *End { return r.end }
+
+// Cut says how the file broke off, "" if it did not. Valid after All.
+func (r *Reader) Cut() string { return r.cut }
+
+// A Cassette is a whole file in memory, its exchanges in order of N.
+type Cassette struct {
+	Header    Header
+	Exchanges []*Exchange
+	End       *End   // nil: the file was cut
+	Cut       string // how it broke off
+}
+
+// Read reads a whole cassette. What was read before a *FormatError is returned with it.
+func Read(r io.Reader, lim Limits) (*Cassette, error) {
+	rd, err := NewReader(r, lim)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cassette{Header: rd.Header()}
+	held := int64(0)
+	for x, err2 := range rd.All() {
+		if err = err2; err != nil {
+			break
+		}
+		if held += weight(x); held > rd.src.lim.Held {
+			err = rd.src.limit("at most %d bytes of exchanges", rd.src.lim.Held)
+			break
+		}
+		c.Exchanges = append(c.Exchanges, x)
+	}
+	slices.SortFunc(c.Exchanges, func(a, b *Exchange) int { return a.N - b.N })
+	c.End, c.Cut = rd.End(), rd.Cut()
+	return c, err
+}

@@ -1,0 +1,159 @@
+package har
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// A source gives the lines of a cassette whatever it is packed in, and holds the limits.
+type source struct {
+	file *countingReader // the packed file
+	r    io.Reader       // its lines
+	lim  Limits
+
+	buf        []byte
+	start, end int   // what is unread of buf
+	total      int64 // bytes of lines so far
+	line       int   // number of the last line given out
+	err        error // what r ended with
+	packed     string
+	raw        *bufio.Reader
+}
+
+type countingReader struct {
+	r   io.Reader
+	n   int64
+	err error // other than io.EOF
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+const readChunk = 256 << 10
+
+// openSource finds out by its first bytes how the file is packed. A zstd cassette inside gzip is read as well: trackers
+// take .gz files only.
+func openSource(r io.Reader, lim Limits) (*source, error) {
+	s := &source{file: &countingReader{r: r}, lim: lim}
+	s.raw = bufio.NewReaderSize(s.file, 64<<10)
+	in := s.raw
+	for range 2 {
+		unpacked, name, err := unpack(in)
+		if err != nil {
+			return nil, &FormatError{Line: 1, Want: "a cassette", Err: err}
+		}
+		if unpacked == nil {
+			break
+		}
+		if s.packed == "" {
+			s.packed = name
+		} else {
+			s.packed = name + " in " + s.packed
+		}
+		in = bufio.NewReaderSize(unpacked, readChunk)
+	}
+	s.r = in
+	return s, nil
+}
+
+// unpack returns nil if in is not packed.
+func unpack(in *bufio.Reader) (r io.Reader, name string, err error) {
+	magic, _ := in.Peek(4)
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}), len(magic) == 4 && magic[0]&0xF0 == 0x50 && bytes.HasPrefix(magic[1:], []byte{0x2A, 0x4D, 0x18}):
+		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+		return d, "zstd", err
+	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}):
+		d, err := gzip.NewReader(in)
+		return d, "gzip", err
+	}
+	return nil, "", nil
+}
+
+// next returns the next line without its LF, valid until the next call. whole is false for a last line without one; the
+// end of the file is io.EOF. What stands between the last LF and damage in the packing is left out.
+func (s *source) next() (line []byte, whole bool, err error) {
+	scanned := s.start
+	for {
+		if i := bytes.IndexByte(s.buf[scanned:s.end], '\n'); i >= 0 {
+			line = s.buf[s.start : scanned+i]
+			s.start = scanned + i + 1
+			s.line++
+			return line, true, nil
+		}
+		scanned = s.end
+		if s.end-s.start > s.lim.Line {
+			return nil, false, s.limit("a line of at most %d bytes", int64(s.lim.Line))
+		}
+		if s.err != nil {
+			break
+		}
+		scanned -= s.fill()
+		if err := s.bounded(); err != nil {
+			return nil, false, err
+		}
+	}
+	line, s.start = s.buf[s.start:s.end], s.end
+	if len(line) == 0 || s.err != io.EOF {
+		return nil, false, s.err
+	}
+	s.line++
+	return line, false, nil
+}
+
+// fill reads more, and returns by how much it moved what is unread.
+func (s *source) fill() (moved int) {
+	if s.start > 0 {
+		moved = s.start
+		s.end = copy(s.buf, s.buf[s.start:s.end])
+		s.start = 0
+	}
+	if s.end == len(s.buf) {
+		s.buf = append(s.buf, make([]byte, max(readChunk, len(s.buf)))...)
+	}
+	n, err := s.r.Read(s.buf[s.end:])
+	s.end += n
+	s.total += int64(n)
+	s.err = err
+	return moved
+}
+
+func (s *source) bounded() error {
+	if s.total > s.lim.Total {
+		return s.limit("at most %d bytes of lines", s.lim.Total)
+	}
+	if s.packed != "" && s.total > ratioFrom && s.total/int64(s.lim.Ratio) > s.file.n {
+		return s.limit("at most %d bytes out of each packed byte", int64(s.lim.Ratio))
+	}
+	return nil
+}
+
+func (s *source) limit(want string, n int64) error {
+	return &FormatError{Line: s.line + 1, Want: fmt.Sprintf(want, n) + "; split the file, or raise the limit"}
+}
+
+// torn tells whether the file broke off where it could not be unpacked any further. ended: its last line has been read.
+func (s *source) torn(ended bool) bool {
+	switch {
+	case s.file.err != nil:
+		return false
+	case errors.Is(s.err, io.ErrUnexpectedEOF):
+		return true
+	case ended || !errors.Is(s.err, zstd.ErrCRCMismatch) && !errors.Is(s.err, gzip.ErrChecksum):
+		return false
+	}
+	_, err := s.raw.Peek(1)
+	return err != nil
+}
