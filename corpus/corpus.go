@@ -1,10 +1,132 @@
-// Package corpus holds small cassettes, one case each, with the verdicts that policies must give them.
+// Package corpus holds small cassettes, one case each, with the verdicts that policies must give them. docs/corpus.md lists
+// them. The bytes are written by the tables of this package's tests; the clients' requests are copied from real ones.
 package corpus
 
-import "github.com/mcptap/mcptap/har"
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// FS holds the cassettes: cases/NAME.mcptap, each a plain JSON-lines cassette.
+//
+//go:embed cases/*.mcptap
+var FS embed.FS
+
+const (
+	folder = "cases"
+	ext    = ".mcptap"
+)
 
 // List returns the cases' headers, sorted by name.
-func List() ([]har.Case, error) { panic("stub") }
+func List() ([]har.Case, error) {
+	all, err := list()
+	return slices.Clone(all), err
+}
 
-// Open reads the cassette of one case.
-func Open(name string) (*har.Cassette, error) { panic("stub") }
+var list = sync.OnceValues(func() ([]har.Case, error) {
+	files, err := fs.ReadDir(FS, folder)
+	if err != nil {
+		return nil, err
+	}
+	var cases []har.Case
+	for _, f := range files {
+		b, err := FS.ReadFile(path.Join(folder, f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		r, err := har.NewReader(bytes.NewReader(b), har.Limits{})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		c := r.Header().Case
+		if c == nil || c.Name+ext != f.Name() {
+			return nil, fmt.Errorf("%s: want a header whose case has the file's name", f.Name())
+		}
+		cases = append(cases, *c)
+	}
+	slices.SortFunc(cases, func(a, b har.Case) int { return strings.Compare(a.Name, b.Name) })
+	return cases, nil
+})
+
+// Open reads the cassette of one case. The error for a name that is not there says which names are near.
+func Open(name string) (*har.Cassette, error) {
+	b, err := FS.ReadFile(path.Join(folder, name+ext))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil, unknown(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := har.Read(bytes.NewReader(b), har.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("case %s: %w", name, err)
+	}
+	return c, nil
+}
+
+func unknown(name string) error {
+	cases, err := list()
+	if err != nil {
+		return err
+	}
+	near := nearest(strings.TrimSuffix(name, ext), cases)
+	if len(near) == 0 {
+		return fmt.Errorf("no case is named %q; there are %d", name, len(cases))
+	}
+	return fmt.Errorf("no case is named %q; did you mean %s?", name, strings.Join(near, ", "))
+}
+
+// nearest returns at most five names, the best first: those that differ in few letters, and those that contain the name
+// or are of that row.
+func nearest(name string, cases []har.Case) []string {
+	type match struct {
+		name  string
+		edits int
+	}
+	var found []match
+	for _, c := range cases {
+		edits := distance(name, c.Name)
+		switch {
+		case edits <= 1+len(name)/4:
+			found = append(found, match{c.Name, edits})
+		case len(name) > 2 && strings.Contains(c.Name, name), strings.EqualFold(c.Row, name):
+			found = append(found, match{c.Name, len(name) + edits})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b match) int { return a.edits - b.edits })
+	var names []string
+	for _, m := range found[:min(5, len(found))] {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// distance is the number of letters to insert, delete or replace to make a of b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,179 @@
+package corpus
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// rows are those of the three pull requests' rules.
+func rows() (names []string) {
+	for letter, n := range map[string]int{"A": 25, "B": 39, "C": 7} {
+		for i := range n {
+			names = append(names, fmt.Sprint(letter, i+1))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestEveryRowHasACase(t *testing.T) {
+	cases := listed(t)
+	for _, row := range rows() {
+		if !slices.ContainsFunc(cases, func(c har.Case) bool { return c.Row == row }) {
+			t.Errorf("row %s has no case", row)
+		}
+	}
+	for _, c := range cases {
+		if !slices.Contains(rows(), c.Row) {
+			t.Errorf("%s: row %q is none of A1 to A25, B1 to B39, C1 to C7", c.Name, c.Row)
+		}
+	}
+}
+
+func TestHeadersTellTheStory(t *testing.T) {
+	for _, c := range listed(t) {
+		if c.Story == "" || strings.ContainsAny(c.Story, "\n|") || c.Source == "" || len(c.Expect) == 0 {
+			t.Errorf("%s: want a story of one line, a source and expectations, got %+v", c.Name, c)
+		}
+		if c.Name != strings.ToLower(c.Name) || strings.ContainsAny(c.Name, "_ .") {
+			t.Errorf("%s: want a name of lower-case words joined by hyphens", c.Name)
+		}
+	}
+}
+
+func TestListIsSortedAndACopy(t *testing.T) {
+	cases := listed(t)
+	if !slices.IsSortedFunc(cases, func(a, b har.Case) int { return cmp.Compare(a.Name, b.Name) }) {
+		t.Error("the list is not sorted by name")
+	}
+	first := cases[0].Name
+	cases[0].Name = "changed"
+	if again := listed(t); again[0].Name != first {
+		t.Error("a caller's change shows in the next list")
+	}
+}
+
+func TestOpenUnknownName(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"probe-eror-id-null", `no case is named "probe-eror-id-null"; did you mean probe-error-id-null, `},
+		{"id-null", `; did you mean probe-error-id-null, `},
+		{"c7", `; did you mean delete-404, delete-405?`},
+		{"zzzzzzzz", fmt.Sprintf(`no case is named "zzzzzzzz"; there are %d`, len(listed(t)))},
+		{"", `no case is named ""; there are `},
+		{"../corpus", `no case is named "../corpus"`},
+		{"probe-202.mcptap", `did you mean probe-202`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Open(tt.name)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Open(%q) = %v, %v, want an error with %q", tt.name, c, err, tt.want)
+			}
+		})
+	}
+}
+
+// Each file is whole, and reading and writing it again changes no byte.
+func TestReadAndWriteAgain(t *testing.T) {
+	for _, k := range listed(t) {
+		t.Run(k.Name, func(t *testing.T) {
+			file, err := FS.ReadFile(path.Join(folder, k.Name+ext))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := opened(t, k.Name)
+			if c.End == nil || c.Cut != "" {
+				t.Fatalf("end %v, cut %q: want a whole file", c.End, c.Cut)
+			}
+			var b bytes.Buffer
+			w, err := har.NewWriter(&b, c.Header, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range inOrderOfEnding(c.Exchanges) {
+				if err := w.Write(x); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(*c.End); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(b.Bytes(), file) {
+				t.Errorf("written again it differs:\nfile  %q\nagain %q", file, b.Bytes())
+			}
+		})
+	}
+}
+
+// What a reader of the bytes finds is what the tables meant.
+func TestExchangesParseAsMeant(t *testing.T) {
+	for _, e := range entries() {
+		t.Run(e.name, func(t *testing.T) {
+			s := newScene()
+			e.play(s)
+			meant := slices.Clone(s.done())
+			slices.SortFunc(meant, func(a, b *har.Exchange) int { return a.N - b.N })
+			c := opened(t, e.name)
+			if len(c.Exchanges) != len(meant) {
+				t.Fatalf("%d exchanges, want %d", len(c.Exchanges), len(meant))
+			}
+			for i, x := range c.Exchanges {
+				checkExchange(t, x, meant[i], s.broken[x.N])
+			}
+		})
+	}
+}
+
+func checkExchange(t *testing.T, x, meant *har.Exchange, broken bool) {
+	t.Helper()
+	v := x.View()
+	if v.Request == nil || !v.Request.Complete || v.RequestTail.Len != 0 || len(v.Request.Faults) != 0 {
+		t.Errorf("exchange %d: the request does not parse: %+v, tail %v", x.N, v.Request, v.RequestTail)
+	}
+	want := har.True
+	if broken {
+		want = har.False
+	}
+	if v.Complete != want {
+		t.Errorf("exchange %d: complete is %d (%s), want %d", x.N, v.Complete, v.Why, want)
+	}
+	if x.End != meant.End || x.EndAt != meant.EndAt || x.EndOff != meant.EndOff || x.N != meant.N || x.Conn != meant.Conn {
+		t.Errorf("exchange %d on connection %d ends %s at %v, byte %d, want %d on %d, %s at %v, byte %d", x.N, x.Conn, x.End, x.EndAt, x.EndOff,
+			meant.N, meant.Conn, meant.End, meant.EndAt, meant.EndOff)
+	}
+	if r := v.Response; r != nil {
+		if r.Status != meant.Status || v.ResponseTail.Len != 0 || len(r.Faults) != 0 {
+			t.Errorf("exchange %d: status %d, tail %v, faults %q, want %d and neither", x.N, r.Status, v.ResponseTail, r.Faults, meant.Status)
+		}
+		if v.SSE() && len(v.Events()) == 0 {
+			t.Errorf("exchange %d: an event stream without an event", x.N)
+		}
+	} else if !broken {
+		t.Errorf("exchange %d: no response", x.N)
+	}
+}
+
+func listed(t *testing.T) []har.Case {
+	t.Helper()
+	cases, err := List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func opened(t *testing.T, name string) *har.Cassette {
+	t.Helper()
+	c, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,104 @@
+package corpus
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+var update = flag.Bool("update", false, "write cases/*.mcptap and docs/corpus.md from the tables")
+
+const doc = "../docs/corpus.md"
+
+// entries are all cases, in order of their rows.
+func entries() []entry { return slices.Concat(probeCases, pinnedCases, optionalCases, sessionCases) }
+
+// cassette plays an entry and writes down what was recorded.
+func (e entry) cassette() ([]byte, error) {
+	s := newScene()
+	e.play(s)
+	xs := s.done()
+	end := har.End{At: start, Exchanges: len(xs), Conns: s.conns}
+	var b bytes.Buffer
+	w, err := har.NewWriter(&b, har.Header{Tool: "mcptap corpus", Started: start, Mode: "corpus", To: s.origin + s.entrance, KeepSecrets: true,
+		Case: &har.Case{Name: e.name, Row: e.row, Story: e.story, Source: e.source, Expect: e.expect}}, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range xs {
+		if err := w.Write(x); err != nil {
+			return nil, err
+		}
+		if at := start.Add(ended(x)); at.After(end.At) {
+			end.At = at
+		}
+	}
+	err = w.Close(end)
+	return b.Bytes(), err
+}
+
+// The files are what the tables say, byte for byte, and there are no others.
+func TestCassettesAreGenerated(t *testing.T) {
+	made := map[string]bool{}
+	for _, e := range entries() {
+		t.Run(e.name, func(t *testing.T) {
+			want, err := e.cassette()
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(folder, e.name+ext)
+			if made[file] {
+				t.Fatal("two cases have this name")
+			}
+			made[file] = true
+			golden(t, file, want)
+		})
+	}
+	if t.Failed() {
+		return
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		switch {
+		case made[f]:
+		case *update:
+			if err := os.Remove(f); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("%s is not in the tables: go test ./corpus -update removes it", f)
+		}
+	}
+}
+
+func TestDocIsGenerated(t *testing.T) { golden(t, doc, corpusDoc(entries())) }
+
+func golden(t *testing.T, file string, want []byte) {
+	t.Helper()
+	got, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if bytes.Equal(got, want) {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(file, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	t.Errorf("%s differs from the tables at byte %d: go test ./corpus -update rewrites it\nfile   %.200q\ntables %.200q", file, at, got[at:], want[at:])
+}
