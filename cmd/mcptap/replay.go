@@ -13,8 +13,8 @@ import (
 
 type replayOptions struct {
 	session
-	pace, log string
-	exact     bool
+	pace, log          string
+	exact, keepSecrets bool
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -42,6 +42,7 @@ Exit code 1: a request was not matched, or a recorded exchange was not asked for
 	f.StringVar(&o.pace, "pace", "recorded", "recorded, fast (no gaps), or a `FACTOR` such as 2x")
 	f.BoolVar(&o.exact, "exact", false, "refuse requests whose JSON-RPC id differs instead of patching it into the answer")
 	f.StringVar(&o.log, "log", "", "write what happened to a new cassette `FILE`")
+	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids to --log as they are")
 	return c
 }
 
@@ -62,7 +63,7 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Notice: func(s string) { o.notice("%s", s) }}
 	closeLog := func() error { return nil }
 	if o.log != "" {
-		tape, err := a.newTape(o.log, har.Header{Mode: "replay"})
+		tape, err := a.newTape(o.log, har.Header{Mode: "replay", KeepSecrets: o.keepSecrets})
 		if err != nil {
 			return err
 		}

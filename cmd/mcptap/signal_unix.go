@@ -3,11 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // ending lists the signals that end a run in good order. A hang-up that was ignored when we started (nohup) stays so.
@@ -25,16 +25,14 @@ func surviveWriteSignals() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ, syscall.SIGPIPE)
 }
 
-// fromTerminal tells whether CMD has got this signal already: a terminal sends ^C to all of the foreground process group.
+// fromTerminal tells whether CMD has got this signal already: a terminal sends ^C to all of its foreground process group.
+// Which group that is Linux tells in /proc/self/stat (proc(5), pgrp and tpgid); elsewhere the answer is no, and CMD may
+// get the signal twice.
 func fromTerminal(sig os.Signal) bool {
-	if sig != syscall.SIGINT {
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil || sig != syscall.SIGINT {
 		return false
 	}
-	tty, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	defer tty.Close()
-	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return len(fields) > 5 && fields[2] == fields[5]
 }

@@ -1,0 +1,73 @@
+// Drives one of the npm clients against one server after another: it connects, lists tools, prompts and resources, calls
+// the tool "echo" and closes. argv: KIND. URLs come in on stdin, one per line; one JSON object per URL goes out: what
+// became of each step, without texts that hold addresses.
+import readline from 'node:readline';
+
+const PROBE = 1200, STEP = 2500;
+const kind = process.argv[2];
+const modern = kind.startsWith('v2');
+const lib = modern
+  ? await import('@modelcontextprotocol/client')
+  : { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')) };
+const probe = { timeoutMs: PROBE };
+const options = {
+  'v2-auto': { versionNegotiation: { mode: 'auto', probe } },
+  'v2-pin': { versionNegotiation: { mode: { pin: '2026-07-28' }, probe } },
+  'v2-legacy': {},
+  v1: {},
+}[kind];
+if (!options) throw new Error(`unknown kind of client: ${kind}`);
+
+/** Class or code of an error and of its causes, with HTTP statuses. */
+function name(error) {
+  const chain = [];
+  for (let e = error; e && typeof e === 'object' && chain.length < 4; e = e.cause) {
+    const status = e.status ?? e.data?.status;
+    chain.push(`${e.code ?? e.constructor?.name}${status === undefined ? '' : `:${status}`}`);
+  }
+  return chain.join(' < ');
+}
+
+/** A promise that is not settled in time counts as a timeout of ours. */
+function within(ms, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(Object.assign(new Error('no outcome'), { code: 'NO_OUTCOME' })), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+async function visit(url) {
+  const outcome = { era: 'failed', version: '', steps: [] };
+  const step = async (stepName, f) => {
+    try {
+      const got = await within(3 * STEP, f());
+      outcome.steps.push({ step: stepName, ok: true, ...(got === undefined ? {} : { got: String(got) }) });
+      return true;
+    } catch (e) {
+      outcome.steps.push({ step: stepName, ok: false, error: name(e) });
+      return false;
+    }
+  };
+  const timeout = { timeout: STEP };
+  const client = new lib.Client({ name: `mcptap-${kind}`, version: '1.0.0' }, options);
+  client.onerror = () => {};
+  const transport = new lib.StreamableHTTPClientTransport(new URL(url));
+  if (await step('connect', () => client.connect(transport, timeout).then(() => undefined))) {
+    outcome.era = client.getProtocolEra?.() ?? 'legacy';
+    outcome.version = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? '';
+    const call = { name: 'echo', arguments: { message: 'ping' } };
+    await step('tools/list', () => client.listTools({}, timeout).then(r => r.tools.length));
+    await step('prompts/list', () => client.listPrompts({}, timeout).then(r => r.prompts.length));
+    await step('resources/list', () => client.listResources({}, timeout).then(r => r.resources.length));
+    await step('tools/call', () => (modern ? client.callTool(call, timeout) : client.callTool(call, undefined, timeout)).then(r => r.content?.[0]?.text));
+  }
+  await step('close', () => client.close());
+  return outcome;
+}
+
+for (const level of ['debug', 'info', 'warn']) console[level] = () => {};
+for await (const url of readline.createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(await visit(url))}\n`);
+}
+process.exit(0);

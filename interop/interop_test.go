@@ -1,0 +1,196 @@
+package interop_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/interop/scripted"
+)
+
+// Each real client meets each scripted server three times: directly, through record, and as a replay of that recording.
+// It must come to the same end, the server must see the same requests, the recording must hold the bytes on the wire,
+// and the replay must serve them again.
+func TestClients(t *testing.T) {
+	for _, name := range append([]string{goClient}, npmClients...) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startClient(t, name)
+			for _, s := range scenarios {
+				t.Run(s.name, func(t *testing.T) { throughTap(t, c, s) })
+			}
+		})
+	}
+}
+
+func throughTap(t *testing.T, c *client, s scenario) {
+	direct, want := s, outcome{}
+	direct.tls = false // no client is told whom to trust: TLS is between mcptap and the server
+	server := startServer(t, direct, nil)
+	want = c.visit(t, server.URL())
+	wantRequests := requests(server.Seen())
+
+	file := filepath.Join(t.TempDir(), "first.mcptap")
+	args := []string{"record", "--keep-secrets", "--out", file}
+	var cert *tls.Certificate
+	if s.tls {
+		pemFile, loopback := certificate(t)
+		cert, args = loopback, append(args, "--ca-file", pemFile)
+	}
+	server = startServer(t, s, cert)
+	record := startTap(t, append(args, "--to", server.URL())...)
+	got := c.visit(t, record.url)
+	if code := record.stop(); code != 0 {
+		t.Errorf("record ended with %d: %s", code, record.stderr)
+	}
+	if got.String() != want.String() {
+		t.Errorf("through record the client came to another end\n got: %v\nwant: %v", got, want)
+	}
+	seen := server.Seen()
+	if got := requests(seen); !slices.Equal(got, wantRequests) {
+		t.Errorf("through record the server saw other requests\n got: %q\nwant: %q", got, wantRequests)
+	}
+	first := readCassette(t, file)
+	if got, want := onWire(first), pairs(seen); !slices.Equal(got, want) {
+		t.Errorf("the recording differs from the wire\n got: %q\nwant: %q", got, want)
+	}
+	checkAnalysis(t, c, s, file, want)
+	replayed(t, c, file, first, want)
+}
+
+// replayed runs the client against a replay and compares what was served with what was recorded.
+func replayed(t *testing.T, c *client, file string, first []*har.Exchange, want outcome) {
+	t.Helper()
+	log := filepath.Join(filepath.Dir(file), "second.mcptap")
+	replay := startTap(t, "replay", file, "--keep-secrets", "--log", log)
+	got := c.visit(t, replay.url)
+	if code := replay.stop(); code != 0 {
+		t.Errorf("replay ended with %d: %s", code, replay.stderr)
+	}
+	if got.String() != want.String() {
+		t.Errorf("against the replay the client came to another end\n got: %v\nwant: %v", got, want)
+	}
+	if got, want := responses(readCassette(t, log)), responses(first); !slices.Equal(got, want) {
+		t.Errorf("the replay served other bytes\n got: %q\nwant: %q", got, want)
+	}
+}
+
+// checkAnalysis compares what analyze says with what the client did.
+func checkAnalysis(t *testing.T, c *client, s scenario, file string, want outcome) {
+	t.Helper()
+	code, out, stderr := run(t, "analyze", file, "--format", "json", "--policy", "recommended")
+	var report struct {
+		Conversations []struct {
+			Observed  struct{ Outcome string }
+			Predicted map[string]struct{ Outcome, Verdict, Rule string }
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil || code > 1 || len(report.Conversations) != 1 {
+		t.Fatalf("analyze: exit code %d, %d conversations, %v: %s", code, len(report.Conversations), err, stderr)
+	}
+	conv := report.Conversations[0]
+	if conv.Observed.Outcome != want.Era {
+		t.Errorf("analyze observed %q, the client came out %q", conv.Observed.Outcome, want.Era)
+	}
+	if p := conv.Predicted["recommended"]; probes(c.name) && p.Outcome != s.predicted {
+		t.Errorf("the recommended policy predicts %q (%s, rule %s), want %q", p.Outcome, p.Verdict, p.Rule, s.predicted)
+	}
+}
+
+func probes(client string) bool { return client == goClient || client == "v2-auto" }
+
+func startServer(t *testing.T, s scenario, cert *tls.Certificate) *scripted.Server {
+	t.Helper()
+	server := &scripted.Server{Script: s.script, Legacy: s.legacy}
+	if cert != nil {
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return server
+}
+
+// certificate returns one for the loopback address, and the PEM file of who vouches for it.
+func certificate(t *testing.T) (pemFile string, cert *tls.Certificate) {
+	t.Helper()
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pemFile = filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(pemFile, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return pemFile, &s.TLS.Certificates[0]
+}
+
+func readCassette(t *testing.T, file string) []*har.Exchange {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := har.Read(f, har.Limits{})
+	if err != nil || c.End == nil {
+		t.Fatalf("%s: %v, cut: %q", file, err, c.Cut)
+	}
+	return c.Exchanges
+}
+
+var hostLine = regexp.MustCompile(`(?i)(\r\nhost: )[^\r]*`)
+
+// requests lists the requests that a server saw, without the address in their Host lines, in an order that does not depend
+// on what ran beside what.
+func requests(seen []scripted.Exchange) []string {
+	var list []string
+	for _, x := range seen {
+		list = append(list, string(hostLine.ReplaceAll(x.Request, []byte("${1}*"))))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// pairs lists request and response as they were on the server's leg.
+func pairs(seen []scripted.Exchange) []string {
+	var list []string
+	for _, x := range seen {
+		list = append(list, fmt.Sprintf("%s => %s", x.Request, x.Response))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// onWire lists what a recording says of the server's leg: the request with its edits applied, and the response.
+func onWire(xs []*har.Exchange) []string {
+	var list []string
+	for _, x := range xs {
+		request := bytes.Clone(x.Request.Raw)
+		for _, e := range slices.Backward(x.Edits) {
+			request = slices.Replace(request, e.Off, e.Off+e.Len, []byte(e.New)...)
+		}
+		list = append(list, fmt.Sprintf("%s => %s", request, x.Response.Raw))
+	}
+	slices.Sort(list)
+	return list
+}
+
+func responses(xs []*har.Exchange) []string {
+	var list []string
+	for _, x := range xs {
+		list = append(list, x.Method+" "+strings.TrimSpace(string(x.Response.Raw)))
+	}
+	slices.Sort(list)
+	return list
+}
