@@ -74,7 +74,7 @@ func appendSide(b []byte, s *Side) []byte {
 	}
 	if utf8.Valid(s.Raw) {
 		b = append(b, `,"_raw":`...)
-		b = appendString(b, s.Raw)
+		b = appendRaw(b, s.Raw)
 	} else {
 		b = append(b, `,"_raw64":`...)
 		b = appendBase64(b, s.Raw)
@@ -228,41 +228,36 @@ func appendTimeMember(b []byte, name string, t time.Time) []byte {
 	b = append(b, `,"`...)
 	b = append(b, name...)
 	b = append(b, `":"`...)
-	b = t.UTC().AppendFormat(b, timeLayout)
+	b = appendTime(b, t.UTC())
 	return append(b, '"')
+}
+
+// appendTime is AppendFormat with timeLayout for the years that the format has: 0 to 9999.
+func appendTime(b []byte, t time.Time) []byte {
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	b = appendDigits(b, year, 4)
+	b = append(appendDigits(append(b, '-'), int(month), 2), '-')
+	b = append(appendDigits(b, day, 2), 'T')
+	b = append(appendDigits(b, hour, 2), ':')
+	b = append(appendDigits(b, minute, 2), ':')
+	b = append(appendDigits(b, second, 2), '.')
+	return append(appendDigits(b, t.Nanosecond()/1000, 6), 'Z')
+}
+
+// appendDigits appends n in so many digits.
+func appendDigits(b []byte, n, width int) []byte {
+	b = append(b, "000000"[:width]...)
+	for i := len(b) - 1; n > 0 && width > 0; i, width = i-1, width-1 {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return b
 }
 
 func appendBase64(b, raw []byte) []byte {
 	b = append(b, '"')
 	b = base64.StdEncoding.AppendEncode(b, raw)
-	return append(b, '"')
-}
-
-// escapes holds for each ASCII byte what it becomes in a JSON string; nil means itself.
-var escapes = func() (t [128]string) {
-	const hex = "0123456789abcdef"
-	for c := range byte(0x20) {
-		t[c] = `\u00` + string(hex[c>>4]) + string(hex[c&15])
-	}
-	t['\n'], t['\r'], t['\t'], t['\b'], t['\f'] = `\n`, `\r`, `\t`, `\b`, `\f`
-	t['"'], t['\\'] = `\"`, `\\`
-	return t
-}()
-
-// appendString appends s, which is valid UTF-8, as a JSON string. Only what JSON demands is escaped.
-func appendString[S string | []byte](b []byte, s S) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x80 || escapes[c] == "" {
-			continue
-		}
-		b = append(b, s[from:i]...)
-		b = append(b, escapes[c]...)
-		from = i + 1
-	}
-	b = append(b, s[from:]...)
 	return append(b, '"')
 }
 

@@ -3,14 +3,15 @@ package har
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
 // A line is what one line of a cassette was found to say.
 type line struct {
 	kind     lineKind
-	x        Exchange // of an exchange line: what this line adds
-	endOffOK bool     // _endOff stands on it
+	x        *Exchange // of an exchange line: what this line adds
+	endOffOK bool      // _endOff stands on it
 	end      End
 	has      counted
 }
@@ -24,9 +25,12 @@ const (
 	endLine
 )
 
-// members of an exchange line, as bits: which of them stand on it.
+// members is the set of those that an object has.
+type members uint32
+
+// The members of an exchange line, of its sides, and what tells the end line.
 const (
-	hasN = 1 << iota
+	hasN members = 1 << iota
 	hasMore
 	hasConn
 	hasSeq
@@ -42,45 +46,107 @@ const (
 	hasEndAt
 	hasEndOff
 	hasEndLine
+	hasRaw
+	hasRaw64
+	hasWrites
+	hasMethod
+	hasURL
+	hasStatus
+	hasMediaType
 )
 
-var memberBits = map[string]uint{
-	"_n": hasN, "_more": hasMore, "_conn": hasConn, "_seq": hasSeq, "startedDateTime": hasStarted, "_client": hasClient,
-	"_server": hasServer, "request": hasRequest, "response": hasResponse, "_edits": hasEdits, "_redacted": hasRedacted,
-	"_notes": hasNotes, "_end": hasEnd, "_endAt": hasEndAt, "_endOff": hasEndOff, "end": hasEndLine,
+func lineMember(name []byte) members {
+	switch string(name) {
+	case "_n":
+		return hasN
+	case "_more":
+		return hasMore
+	case "_conn":
+		return hasConn
+	case "_seq":
+		return hasSeq
+	case "startedDateTime":
+		return hasStarted
+	case "_client":
+		return hasClient
+	case "_server":
+		return hasServer
+	case "request":
+		return hasRequest
+	case "response":
+		return hasResponse
+	case "_edits":
+		return hasEdits
+	case "_redacted":
+		return hasRedacted
+	case "_notes":
+		return hasNotes
+	case "_end":
+		return hasEnd
+	case "_endAt":
+		return hasEndAt
+	case "_endOff":
+		return hasEndOff
+	case "end":
+		return hasEndLine
+	}
+	return 0
 }
 
-// parseLine reads one line behind the header. What it returns shares no memory with b.
-func parseLine(b []byte, l *line) error {
-	*l = line{}
-	if !utf8.Valid(b) {
-		return errors.New("the line is not UTF-8")
+func sideMember(name []byte) members {
+	switch string(name) {
+	case "_raw":
+		return hasRaw
+	case "_raw64":
+		return hasRaw64
+	case "_writes":
+		return hasWrites
+	case "method":
+		return hasMethod
+	case "url":
+		return hasURL
+	case "status":
+		return hasStatus
+	case "mimeType":
+		return hasMediaType
 	}
-	p := parser{b: b}
-	var has uint
+	return 0
+}
+
+// add notes that an object has a member, which must not repeat. Members that this version does not know are not counted.
+func (p *parser) add(has *members, bit members, name []byte) {
+	if *has&bit != 0 {
+		p.fail(fmt.Sprintf("one member named %q", name))
+	}
+	*has |= bit
+}
+
+// line reads b, one line behind the header. What it returns shares no memory with it.
+func (p *parser) line(b []byte) (l line, err error) {
+	if !utf8.Valid(b) {
+		return l, errors.New("the line is not UTF-8")
+	}
+	p.b, p.i, p.err = b, 0, nil
+	l.x = new(Exchange)
+	var has members
 	for first := true; ; {
 		name, ok := p.member(&first)
 		if !ok {
 			break
 		}
-		bit := memberBits[string(name)]
-		if has&bit != 0 {
-			p.fail(fmt.Sprintf("one member named %q", name))
-			break
-		}
-		has |= bit
-		l.member(&p, bit)
+		bit := lineMember(name)
+		p.add(&has, bit, name)
+		l.x.member(p, bit)
 	}
 	p.end()
 	if p.err != nil {
-		return p.err
+		return l, p.err
 	}
-	return l.classify(b, has)
+	return l, l.classify(b, has)
 }
 
 // member reads the value of one member.
-func (l *line) member(p *parser, bit uint) {
-	x := &l.x
+func (x *Exchange) member(p *parser, bit members) {
 	switch bit {
 	case hasN:
 		x.N = p.count()
@@ -95,13 +161,13 @@ func (l *line) member(p *parser, bit uint) {
 	case hasStarted:
 		x.Started = p.time()
 	case hasClient:
-		x.Client = p.text()
+		x.Client = p.word()
 	case hasServer:
-		x.Server = p.text()
+		x.Server = p.word()
 	case hasRequest:
-		p.request(x)
+		p.side(&x.Request, x, hasMethod|hasURL)
 	case hasResponse:
-		p.response(x)
+		p.side(&x.Response, x, hasStatus|hasMediaType)
 	case hasEdits:
 		for first := true; p.element(&first); {
 			x.Edits = append(x.Edits, p.edit())
@@ -112,11 +178,11 @@ func (l *line) member(p *parser, bit uint) {
 		}
 	case hasNotes:
 		for first := true; p.element(&first); {
-			x.Notes = append(x.Notes, p.text())
+			x.Notes = append(x.Notes, p.word())
 		}
 	case hasEnd:
-		if x.End = Ending(p.text()); p.err == nil && !x.End.known() {
-			p.fail("an _end of this format, not " + string(x.End))
+		if x.End = Ending(p.word()); p.err == nil && !x.End.known() {
+			p.fail(fmt.Sprintf("an _end of this format, not %q,", x.End))
 		}
 	case hasEndAt:
 		x.EndAt = p.micros()
@@ -128,7 +194,7 @@ func (l *line) member(p *parser, bit uint) {
 }
 
 // classify says of which kind the line is, and whether it has what that kind needs.
-func (l *line) classify(b []byte, has uint) (err error) {
+func (l *line) classify(b []byte, has members) (err error) {
 	l.endOffOK = has&hasEndOff != 0
 	switch {
 	case has&hasEndLine != 0:
@@ -159,79 +225,65 @@ func (l *line) classify(b []byte, has uint) (err error) {
 	return nil
 }
 
-func (p *parser) request(x *Exchange) {
-	p.side(&x.Request, func(name string) bool {
-		switch name {
-		case "method":
-			x.Method = p.text()
-		case "url":
-			x.URL = p.text()
-		default:
-			return false
+// side reads a request or response object; own are the members that only this one has.
+func (p *parser) side(s *Side, x *Exchange, own members) {
+	var has members
+	for first := true; ; {
+		name, ok := p.member(&first)
+		if !ok {
+			break
 		}
-		return true
-	})
-}
-
-func (p *parser) response(x *Exchange) {
-	p.side(&x.Response, func(name string) bool {
-		switch name {
-		case "status":
-			x.Status = p.count()
-		case "mimeType":
-			x.MediaType = p.text()
-		default:
-			return false
+		bit := sideMember(name)
+		if bit&(hasMethod|hasURL|hasStatus|hasMediaType)&^own != 0 {
+			bit = 0
 		}
-		return true
-	})
-}
-
-// side reads a request or response object; own reads the members that only one of them has.
-func (p *parser) side(s *Side, own func(name string) bool) {
-	raw, writes := false, false
-	p.object(func(name string) {
-		switch name {
-		case "_raw", "_raw64":
-			if raw {
-				p.fail("_raw or _raw64, not both")
-			}
-			raw = true
-			if name == "_raw" {
-				s.Raw = p.owned()
-			} else {
-				s.Raw = p.base64()
-			}
-		case "_writes":
-			writes = true
+		p.add(&has, bit, name)
+		switch bit {
+		case hasRaw:
+			s.Raw = p.owned()
+		case hasRaw64:
+			s.Raw = p.base64()
+		case hasWrites:
 			s.Writes = p.writes()
+		case hasMethod:
+			x.Method = p.word()
+		case hasURL:
+			x.URL = p.word()
+		case hasStatus:
+			x.Status = p.count()
+		case hasMediaType:
+			x.MediaType = p.word()
 		default:
-			if !own(name) {
-				p.skip()
-			}
+			p.skip()
 		}
-	})
-	if p.err != nil {
-		return
 	}
-	if !writes && len(s.Raw) > 0 {
+	if has&hasRaw != 0 && has&hasRaw64 != 0 {
+		p.fail("_raw or _raw64, not both,")
+	}
+	if has&hasWrites == 0 && len(s.Raw) > 0 {
 		s.Writes = []Write{{Len: len(s.Raw)}}
-		return
 	}
-	total := 0
-	for _, w := range s.Writes {
-		if w.Len == 0 || w.Len > len(s.Raw)-total {
-			p.fail("lengths in _writes that are not 0 and add up to those of the bytes")
-			return
-		}
-		total += w.Len
-	}
-	if total != len(s.Raw) {
-		p.fail("lengths in _writes that are not 0 and add up to those of the bytes")
+	if p.err == nil && !s.adds() {
+		p.fail("_writes whose lengths are not 0 and add up to that of the bytes")
 	}
 }
 
-func (p *parser) writes() (list []Write) {
+// adds tells whether the lengths of the writes are not 0 and add up to that of the bytes.
+func (s *Side) adds() bool {
+	rest := len(s.Raw)
+	for _, w := range s.Writes {
+		if w.Len <= 0 || w.Len > rest {
+			return false
+		}
+		rest -= w.Len
+	}
+	return rest == 0
+}
+
+// writes reads a list of pairs, of which most have few.
+func (p *parser) writes() []Write {
+	var few [8]Write
+	list := few[:0]
 	for first := true; p.element(&first); {
 		pair := true
 		var w Write
@@ -246,7 +298,7 @@ func (p *parser) writes() (list []Write) {
 		}
 		list = append(list, w)
 	}
-	return list
+	return slices.Clone(list)
 }
 
 func (p *parser) edit() (e Edit) {

@@ -8,16 +8,23 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // A parser walks one line of JSON (RFC 8259). The line's UTF-8 has been checked. The first error stays, and ends every
 // loop; values read after it are zero.
 type parser struct {
-	b   []byte
-	i   int
-	err error
+	b     []byte
+	i     int
+	err   error
+	buf   []byte            // holds a string at a time
+	words map[string]string // those met before; nil to keep none
 }
+
+// Of the words that lines repeat, so many are kept, of at most so many bytes.
+const (
+	maxWords = 4096
+	maxWord  = 256
+)
 
 func (p *parser) fail(want string) {
 	if p.err == nil {
@@ -137,126 +144,52 @@ func (p *parser) array(each func()) {
 // text reads a string.
 func (p *parser) text() string { return string(p.bytes()) }
 
-// bytes reads a string. The result may be part of the line.
+// word reads a string that many lines repeat, and gives all of them the same memory.
+func (p *parser) word() string {
+	b := p.bytes()
+	if s, ok := p.words[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if p.words != nil && len(p.words) < maxWords && len(s) <= maxWord {
+		p.words[s] = s
+	}
+	return s
+}
+
+// bytes reads a string. The result is valid until the next one is read.
 func (p *parser) bytes() []byte {
-	end, escaped := p.stringEnd()
-	if p.err != nil {
+	if !p.take('"') {
+		p.fail("a string")
 		return nil
 	}
-	raw := p.b[p.i:end]
-	if escaped {
-		raw = p.unescape(make([]byte, 0, len(raw)), end)
+	for i := p.i; i < len(p.b); i++ {
+		if c := p.b[i]; c == '"' {
+			s := p.b[p.i:i]
+			p.i = i + 1
+			return s
+		} else if c == '\\' || c < ' ' {
+			break
+		}
 	}
-	p.i = end + 1
-	return raw
+	var want string
+	if p.buf, p.i, want = unquote(p.buf[:0], p.b, p.i); want != "" {
+		p.fail(want)
+	}
+	return p.buf
 }
 
 // owned reads a string into memory of its own.
 func (p *parser) owned() []byte {
-	end, escaped := p.stringEnd()
-	if p.err != nil {
-		return nil
-	}
-	raw := make([]byte, 0, end-p.i)
-	if escaped {
-		raw = p.unescape(raw, end)
-	} else {
-		raw = append(raw, p.b[p.i:end]...)
-	}
-	p.i = end + 1
-	return raw
-}
-
-// stringEnd steps into a string and finds its closing quote.
-func (p *parser) stringEnd() (end int, escaped bool) {
 	if !p.take('"') {
 		p.fail("a string")
-		return 0, false
+		return nil
 	}
-	b := p.b
-	for i := p.i; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '"':
-			return i, escaped
-		case c == '\\':
-			escaped = true
-			i++
-		case c < ' ':
-			p.i = i
-			p.fail("a control character written as an escape")
-			return 0, false
-		}
+	var want string
+	if p.buf, p.i, want = unquote(p.buf[:0], p.b, p.i); want != "" {
+		p.fail(want)
 	}
-	p.i = len(b)
-	p.fail("the end of a string")
-	return 0, false
-}
-
-var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-// unescape appends the string from p.i to end to dst.
-func (p *parser) unescape(dst []byte, end int) []byte {
-	b := p.b[:end]
-	for i := p.i; i < len(b); {
-		c := b[i]
-		if c != '\\' {
-			dst = append(dst, c)
-			i++
-			continue
-		}
-		if c = unescapes[b[i+1]]; c != 0 {
-			dst = append(dst, c)
-			i += 2
-			continue
-		}
-		r, n := unicodeEscape(b[i:])
-		if n == 0 {
-			p.i = i
-			p.fail("a valid escape")
-			return nil
-		}
-		dst = utf8.AppendRune(dst, r)
-		i += n
-	}
-	return dst
-}
-
-// unicodeEscape decodes \uXXXX, or two of them for a character beyond the basic plane. n is 0 if there is none, and for
-// half a pair, which stands for no character.
-func unicodeEscape(b []byte) (r rune, n int) {
-	r = hex4(b)
-	switch {
-	case r < 0 || r >= 0xDC00 && r < 0xE000:
-		return 0, 0
-	case r < 0xD800 || r >= 0xE000:
-		return r, 6
-	}
-	low := hex4(b[6:])
-	if low < 0xDC00 || low >= 0xE000 {
-		return 0, 0
-	}
-	return 0x10000 + (r-0xD800)<<10 + (low - 0xDC00), 12
-}
-
-func hex4(b []byte) rune {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return -1
-	}
-	var r rune
-	for _, c := range b[2:6] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
+	return append(make([]byte, 0, len(p.buf)), p.buf...)
 }
 
 // base64 reads a string of base64 (RFC 4648 section 4, with padding).
@@ -327,17 +260,17 @@ func (p *parser) micros() time.Duration {
 func (p *parser) bool() bool {
 	switch p.peek() {
 	case 't':
-		p.word("true")
+		p.literal("true")
 		return p.err == nil
 	case 'f':
-		p.word("false")
+		p.literal("false")
 		return false
 	}
 	p.fail("true or false")
 	return false
 }
 
-func (p *parser) word(w string) {
+func (p *parser) literal(w string) {
 	if len(p.b)-p.i < len(w) || string(p.b[p.i:p.i+len(w)]) != w {
 		p.fail(w)
 		return
@@ -409,7 +342,7 @@ func (p *parser) skipAt(depth int) {
 	case 't', 'f':
 		p.bool()
 	case 'n':
-		p.word("null")
+		p.literal("null")
 	default:
 		p.anyNumber()
 	}

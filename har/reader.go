@@ -14,6 +14,7 @@ type Reader struct {
 	src    *source
 	header Header
 	ledger *ledger
+	parser parser
 	end    *End
 	cut    string
 	done   bool
@@ -26,7 +27,7 @@ func NewReader(r io.Reader, lim Limits) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	rd := &Reader{src: src, ledger: newLedger()}
+	rd := &Reader{src: src, ledger: newLedger(), parser: parser{words: map[string]string{}}}
 	line, whole, err := src.next()
 	switch {
 	case err != nil:
@@ -105,8 +106,8 @@ func (r *Reader) step() (final []*Exchange, err error) {
 	if err != nil {
 		return r.over(err)
 	}
-	var l line
-	if err = parseLine(raw, &l); err != nil && !whole {
+	l, err := r.parser.line(raw)
+	if err != nil && !whole {
 		return r.stop(fmt.Sprintf("line %d is cut off", r.src.line), nil)
 	}
 	if err == nil {
@@ -162,12 +163,10 @@ func (r *Reader) take(l *line) (final []*Exchange, err error) {
 	}
 	switch l.kind {
 	case firstLine:
-		x := new(Exchange)
-		*x = l.x
-		final, err = r.ledger.first(x, l.endOffOK)
+		final, err = r.ledger.first(l.x, l.endOffOK)
 	case moreLine:
 		var x *Exchange
-		if x, err = r.ledger.more(&l.x, l.endOffOK); x != nil {
+		if x, err = r.ledger.more(l.x, l.endOffOK); x != nil {
 			final = []*Exchange{x}
 		}
 	case endLine:
