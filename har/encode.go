@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
-
-	"github.com/mcptap/mcptap/har/wire"
 )
 
 // timeLayout is RFC 3339 in UTC with microseconds: every time in a cassette has the same width.
@@ -232,6 +230,9 @@ func appendTimeMember(b []byte, name string, t time.Time) []byte {
 	return append(b, '"')
 }
 
+// writable tells whether the format can hold t.
+func writable(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }
+
 // appendTime is AppendFormat with timeLayout for the years that the format has: 0 to 9999.
 func appendTime(b []byte, t time.Time) []byte {
 	year, month, day := t.Date()
@@ -260,5 +261,3 @@ func appendBase64(b, raw []byte) []byte {
 	b = base64.StdEncoding.AppendEncode(b, raw)
 	return append(b, '"')
 }
-
-var sideNames = map[string]wire.Dir{wire.ToServer.String(): wire.ToServer, wire.ToClient.String(): wire.ToClient}

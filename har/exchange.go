@@ -36,6 +36,21 @@ type Side struct {
 	Writes []Write // how they were cut; lengths add up to len(Raw)
 }
 
+// ServerLeg is the request as the server got it: Request.Raw with Edits applied.
+func (x *Exchange) ServerLeg() []byte {
+	if len(x.Edits) == 0 {
+		return x.Request.Raw
+	}
+	var out []byte
+	at := 0
+	for _, e := range x.Edits {
+		out = append(out, x.Request.Raw[at:e.Off]...)
+		out = append(out, e.New...)
+		at = e.Off + e.Len
+	}
+	return append(out, x.Request.Raw[at:]...)
+}
+
 func (x *Exchange) side(d wire.Dir) *Side {
 	if d == wire.ToServer {
 		return &x.Request

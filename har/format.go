@@ -2,14 +2,17 @@
 // file that keeps them (docs/format.md). It also exports HAR 1.2 and replaces secrets.
 package har
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Format is the first member of every cassette.
 const Format = "mcptap-cassette/1"
 
 // Limits bound what a Reader takes from a file that nobody vouches for; zero fields mean the defaults.
 type Limits struct {
-	Line  int   // bytes of one line; 64 MiB
+	Line  int   // bytes of one line; 64 MiB (the header line 1 MiB)
 	Total int64 // bytes of all lines; 16 GiB
 	Ratio int   // decompressed to compressed; 2000, checked beyond 64 MiB
 	Held  int64 // bytes of the exchanges held in memory at once, for Read all of them; 4 GiB
@@ -21,6 +24,7 @@ const (
 	defaultRatio = 2000
 	defaultHeld  = 4 << 30
 	ratioFrom    = 64 << 20 // decompressed bytes below which the ratio is not checked
+	maxHeader    = 1 << 20  // bytes of the header line
 	maxWindow    = 8 << 20  // zstd window
 	maxNesting   = 64       // levels of a JSON value that is skipped
 	maxNumber    = 1<<53 - 1
@@ -59,3 +63,20 @@ func (e *FormatError) Error() string {
 
 // Unwrap returns what was found instead.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// want makes a FormatError whose line is filled in by the Reader. got is what was found instead, "" to leave it unsaid.
+func want(what, got string) *FormatError {
+	e := &FormatError{Want: what}
+	if got != "" {
+		e.Err = errors.New(got)
+	}
+	return e
+}
+
+// onLine puts the line's number into an error of this package that has none.
+func onLine(err error, line int) error {
+	if e := (*FormatError)(nil); errors.As(err, &e) && e.Line == 0 {
+		e.Line = line
+	}
+	return err
+}

@@ -1,10 +1,10 @@
 package har
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A Header is a cassette's first line.
@@ -102,9 +102,12 @@ func appendEnd(b []byte, e *End) []byte {
 // parseHeader reads a cassette's first line.
 func parseHeader(line []byte) (Header, error) {
 	var h Header
+	if !utf8.Valid(line) {
+		return h, want("a cassette's header line", "it is not UTF-8")
+	}
 	p := parser{b: line}
 	format := ""
-	p.object(func(name string) {
+	p.object(func(name string) bool {
 		switch name {
 		case "format":
 			format = p.text()
@@ -121,8 +124,9 @@ func parseHeader(line []byte) (Header, error) {
 		case "case":
 			h.Case = p.caseOf()
 		default:
-			p.skip()
+			return false
 		}
+		return true
 	})
 	p.end()
 	return h, checkFormat(format, p.err)
@@ -130,23 +134,24 @@ func parseHeader(line []byte) (Header, error) {
 
 // checkFormat judges the format member first: what is wrong with the rest of another format's line does not matter.
 func checkFormat(format string, err error) error {
-	name, version, ours := strings.Cut(format, "/")
+	const header = "a cassette's header line"
+	name, version, _ := strings.Cut(format, "/")
 	switch {
 	case format == Format:
 		return err
-	case ours && name == "mcptap-cassette":
-		return fmt.Errorf("this is version %s of the format, and this program reads version 1: use a newer mcptap", version)
+	case name == "mcptap-cassette":
+		return want(header, fmt.Sprintf("this is version %s of the format, and this program reads version 1: use a newer mcptap", version))
 	case format != "":
-		return fmt.Errorf("this is a file of format %q", format)
+		return want(header, fmt.Sprintf("this is a file of format %q", format))
 	case err != nil:
-		return err
+		return want(header, err.Error())
 	}
-	return errors.New("there is no format member")
+	return want(header, "there is no format member")
 }
 
 func (p *parser) caseOf() *Case {
 	c := new(Case)
-	p.object(func(name string) {
+	p.object(func(name string) bool {
 		switch name {
 		case "name":
 			c.Name = p.text()
@@ -159,14 +164,15 @@ func (p *parser) caseOf() *Case {
 		case "expect":
 			p.array(func() { c.Expect = append(c.Expect, p.expect()) })
 		default:
-			p.skip()
+			return false
 		}
+		return true
 	})
 	return c
 }
 
 func (p *parser) expect() (e Expect) {
-	p.object(func(name string) {
+	p.object(func(name string) bool {
 		switch name {
 		case "policy":
 			e.Policy = p.text()
@@ -181,8 +187,9 @@ func (p *parser) expect() (e Expect) {
 		case "finding":
 			e.Finding = p.text()
 		default:
-			p.skip()
+			return false
 		}
+		return true
 	})
 	return e
 }
@@ -193,7 +200,7 @@ type counted struct{ exchanges, conns bool }
 // parseEnd reads a cassette's last line.
 func parseEnd(line []byte) (e End, has counted, err error) {
 	p := parser{b: line}
-	p.object(func(name string) {
+	p.object(func(name string) bool {
 		switch name {
 		case "end":
 			if !p.bool() {
@@ -212,8 +219,9 @@ func parseEnd(line []byte) (e End, has counted, err error) {
 		case "error":
 			e.Error = p.text()
 		default:
-			p.skip()
+			return false
 		}
+		return true
 	})
 	p.end()
 	return e, has, p.err

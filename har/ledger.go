@@ -16,12 +16,15 @@ const (
 // A ledger joins the lines of a cassette to exchanges, and says when one is final: when it has an ending other than
 // keep, or when it ended keep and its connection went on.
 type ledger struct {
-	last    map[uint64]int      // of each connection the highest Seq seen
+	last    map[uint64]tip      // of each connection
 	open    map[place]*Exchange // what is not final
 	numbers map[int]uint64      // N/64 to a bit each: which were seen
 	seen    int                 // exchanges
 	held    int64               // bytes of what is not final, and of the other tables
 }
+
+// A tip is the exchange with the highest Seq on a connection.
+type tip struct{ seq, n int }
 
 // A place is where an exchange stands.
 type place struct {
@@ -30,17 +33,20 @@ type place struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{last: map[uint64]int{}, open: map[place]*Exchange{}, numbers: map[int]uint64{}}
+	return &ledger{last: map[uint64]tip{}, open: map[place]*Exchange{}, numbers: map[int]uint64{}}
 }
 
 // first takes an exchange's first line, and returns those that became final by it, at most two.
 func (l *ledger) first(x *Exchange, endOff bool) (final []*Exchange, err error) {
 	if !l.number(x.N) {
-		return nil, fmt.Errorf("want _n to be new: there is another exchange %d", x.N)
+		return nil, want("an _n that is new", fmt.Sprintf("there is another exchange %d", x.N))
 	}
 	last, known := l.last[x.Conn]
-	if x.Seq != last+1 {
-		return nil, fmt.Errorf("want _seq %d, the next on connection %d, not %d", last+1, x.Conn, x.Seq)
+	if x.Seq != last.seq+1 {
+		return nil, want(fmt.Sprintf("_seq %d, the next on connection %d", last.seq+1, x.Conn), fmt.Sprint(x.Seq))
+	}
+	if x.N < last.n {
+		return nil, want(fmt.Sprintf("an _n above %d, that of the exchange before it on connection %d", last.n, x.Conn), fmt.Sprint(x.N))
 	}
 	if err := settle(x, x, endOff); err != nil {
 		return nil, err
@@ -48,9 +54,9 @@ func (l *ledger) first(x *Exchange, endOff bool) (final []*Exchange, err error) 
 	if !known {
 		l.held += heldPerID
 	}
-	l.last[x.Conn] = x.Seq
+	l.last[x.Conn] = tip{x.Seq, x.N}
 	l.seen++
-	before := place{x.Conn, last}
+	before := place{x.Conn, last.seq}
 	if o := l.open[before]; o != nil && o.End == EndKeep {
 		final = append(final, l.drop(before, o))
 	}
@@ -77,7 +83,7 @@ func (l *ledger) more(add *Exchange, endOff bool) (final *Exchange, err error) {
 	at := place{add.Conn, add.Seq}
 	x := l.open[at]
 	if x == nil {
-		return nil, fmt.Errorf("want a continuation of an exchange that goes on: there is none with _conn %d and _seq %d", add.Conn, add.Seq)
+		return nil, want("a continuation of an exchange that goes on", fmt.Sprintf("there is none with _conn %d and _seq %d", add.Conn, add.Seq))
 	}
 	l.held -= weight(x)
 	extend(x, add)
@@ -85,7 +91,7 @@ func (l *ledger) more(add *Exchange, endOff bool) (final *Exchange, err error) {
 	if err := settle(x, add, endOff); err != nil {
 		return nil, err
 	}
-	if x.End.ends() || x.End == EndKeep && x.Seq < l.last[x.Conn] {
+	if x.End.ends() || x.End == EndKeep && x.Seq < l.last[x.Conn].seq {
 		return l.drop(at, x), nil
 	}
 	return nil, nil
@@ -125,19 +131,16 @@ func extend(x, add *Exchange) {
 
 // settle checks what a line adds against the bytes known with it, and takes over its ending.
 func settle(x, add *Exchange, endOff bool) error {
-	for _, e := range add.Edits {
-		if e.Len > len(x.Request.Raw) || e.Off > len(x.Request.Raw)-e.Len {
-			return fmt.Errorf("want _edits within the %d bytes of the request", len(x.Request.Raw))
-		}
+	if !editsFit(x.Edits, len(x.Request.Raw)) {
+		return want(fmt.Sprintf("_edits in order within the %d bytes of the request", len(x.Request.Raw)), "")
 	}
 	for _, r := range add.Redacted {
-		have := len(x.side(r.Dir).Raw)
-		if r.Len > have || r.Off > have-r.Len {
-			return fmt.Errorf("want _redacted within the %d bytes of the %s", have, r.Dir)
+		if have := len(x.side(r.Dir).Raw); !within(r.Off, r.Len, have) {
+			return want(fmt.Sprintf("_redacted within the %d bytes of the %s", have, r.Dir), fmt.Sprintf("%d at %d", r.Len, r.Off))
 		}
 	}
 	if add.EndOff > len(x.Response.Raw) {
-		return fmt.Errorf("want _endOff within the %d bytes of the response", len(x.Response.Raw))
+		return want(fmt.Sprintf("_endOff within the %d bytes of the response", len(x.Response.Raw)), fmt.Sprint(add.EndOff))
 	}
 	if add.End == "" {
 		if x.End == EndKeep {
@@ -152,8 +155,30 @@ func settle(x, add *Exchange, endOff bool) error {
 	return nil
 }
 
+// editsFit tells whether edits stand in order, do not overlap, and are within size bytes.
+func editsFit(edits []Edit, size int) bool {
+	at := 0
+	for _, e := range edits {
+		if e.Off < at || !within(e.Off, e.Len, size) {
+			return false
+		}
+		at = e.Off + e.Len
+	}
+	return true
+}
+
+func within(off, length, size int) bool {
+	return off >= 0 && length >= 0 && length <= size && off <= size-length
+}
+
 // weight is what an exchange costs in memory, roughly.
 func weight(x *Exchange) int64 {
 	lists := len(x.Request.Writes) + len(x.Response.Writes) + len(x.Edits) + len(x.Redacted) + len(x.Notes)
 	return heldPer + int64(len(x.Request.Raw)+len(x.Response.Raw)+24*lists)
+}
+
+// breakOff ends an exchange whose lines stop without an ending.
+func breakOff(x *Exchange, note string) {
+	x.End, x.EndAt, x.EndOff = EndUnknown, 0, len(x.Response.Raw)
+	x.Notes = append(x.Notes, note)
 }

@@ -1,10 +1,10 @@
 package har
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/har/wire"
 )
 
 // A line is what one line of a cassette was found to say.
@@ -53,6 +53,9 @@ const (
 	hasURL
 	hasStatus
 	hasMediaType
+	hasSide
+	hasOff
+	hasLen
 )
 
 func lineMember(name []byte) members {
@@ -124,7 +127,7 @@ func (p *parser) add(has *members, bit members, name []byte) {
 // line reads b, one line behind the header. What it returns shares no memory with it.
 func (p *parser) line(b []byte) (l line, err error) {
 	if !utf8.Valid(b) {
-		return l, errors.New("the line is not UTF-8")
+		return l, want("a line of UTF-8", "")
 	}
 	p.b, p.i, p.err = b, 0, nil
 	l.x = new(Exchange)
@@ -178,11 +181,11 @@ func (x *Exchange) member(p *parser, bit members) {
 		}
 	case hasNotes:
 		for first := true; p.element(&first); {
-			x.Notes = append(x.Notes, p.word())
+			x.Notes = append(x.Notes, p.note())
 		}
 	case hasEnd:
 		if x.End = Ending(p.word()); p.err == nil && !x.End.known() {
-			p.fail(fmt.Sprintf("an _end of this format, not %q,", x.End))
+			p.err = want("one of the endings of the format", fmt.Sprintf("%q", x.End))
 		}
 	case hasEndAt:
 		x.EndAt = p.micros()
@@ -204,23 +207,23 @@ func (l *line) classify(b []byte, has members) (err error) {
 	case has&hasMore != 0:
 		l.kind = moreLine
 		if has&hasN != 0 {
-			return errors.New("want _n or _more, not both")
+			return want("_n or _more", "both")
 		}
 	case has&hasN != 0:
 		l.kind = firstLine
 		if l.x.N == 0 || has&hasStarted == 0 {
-			return errors.New("want _n of 1 or more, and startedDateTime")
+			return want("_n of 1 or more, and startedDateTime", "")
 		}
 	case has&(hasConn|hasSeq) != 0:
-		return errors.New("want _n or _more")
+		return want("_n or _more", "neither")
 	default:
 		return nil
 	}
 	if l.x.Conn == 0 || l.x.Seq == 0 {
-		return errors.New("want _conn and _seq of 1 or more")
+		return want("_conn and _seq of 1 or more", "")
 	}
 	if has&(hasEndAt|hasEndOff) != 0 && !l.x.End.timed() {
-		return errors.New("want _endAt and _endOff only beside an _end other than keep and unknown")
+		return want("_endAt and _endOff only beside an _end other than keep and unknown", "")
 	}
 	return nil
 }
@@ -250,7 +253,7 @@ func (p *parser) side(s *Side, x *Exchange, own members) {
 		case hasURL:
 			x.URL = p.word()
 		case hasStatus:
-			x.Status = p.count()
+			x.Status = p.status()
 		case hasMediaType:
 			x.MediaType = p.word()
 		default:
@@ -258,13 +261,16 @@ func (p *parser) side(s *Side, x *Exchange, own members) {
 		}
 	}
 	if has&hasRaw != 0 && has&hasRaw64 != 0 {
-		p.fail("_raw or _raw64, not both,")
+		p.err = want("_raw or _raw64", "both")
+	}
+	if len(s.Raw) == 0 {
+		s.Raw = nil
 	}
 	if has&hasWrites == 0 && len(s.Raw) > 0 {
 		s.Writes = []Write{{Len: len(s.Raw)}}
 	}
 	if p.err == nil && !s.adds() {
-		p.fail("_writes whose lengths are not 0 and add up to that of the bytes")
+		p.err = want("lengths in _writes that are not 0 and add up to the length of the bytes", "")
 	}
 }
 
@@ -298,51 +304,85 @@ func (p *parser) writes() []Write {
 		}
 		list = append(list, w)
 	}
-	return slices.Clone(list)
+	return append([]Write(nil), list...)
+}
+
+func (p *parser) status() int {
+	n := p.count()
+	if n > 999 {
+		p.fail("a status of three digits")
+	}
+	return n
+}
+
+func (p *parser) note() string {
+	n := p.word()
+	if n == "" {
+		p.fail("a note that is not empty")
+	}
+	return n
 }
 
 func (p *parser) edit() (e Edit) {
-	p.object(func(name string) {
+	var where members
+	p.object(func(name string) bool {
 		switch name {
 		case "off":
 			e.Off = p.count()
+			where |= hasOff
 		case "len":
 			e.Len = p.count()
+			where |= hasLen
 		case "new":
 			e.New = p.text()
 		case "new64":
 			e.New = string(p.base64())
 		default:
-			p.skip()
+			return false
 		}
+		return true
 	})
+	p.placed(where)
 	return e
 }
 
 func (p *parser) redaction() (r Redaction) {
-	p.object(func(name string) {
+	var where members
+	p.object(func(name string) bool {
 		switch name {
 		case "side":
-			side := p.text()
-			dir, ok := sideNames[side]
-			if r.Dir = dir; !ok {
+			switch p.word() {
+			case wire.ToServer.String():
+				r.Dir = wire.ToServer
+			case wire.ToClient.String():
+				r.Dir = wire.ToClient
+			default:
 				p.fail("a side that is request or response")
 			}
+			where |= hasSide
 		case "off":
 			r.Off = p.count()
+			where |= hasOff
 		case "len":
 			r.Len = p.count()
+			where |= hasLen
 		case "kind":
-			r.Kind = p.text()
+			r.Kind = p.word()
 		default:
-			p.skip()
+			return false
 		}
+		return true
 	})
+	if where&hasSide == 0 {
+		p.fail("a side")
+	}
+	p.placed(where)
 	return r
 }
 
-// noEnding is put on an exchange whose lines stop without an ending.
-func noEnding(x *Exchange, note string) {
-	x.End, x.EndAt, x.EndOff = EndUnknown, 0, len(x.Response.Raw)
-	x.Notes = append(x.Notes, note)
+// placed asks for off and len, without which a range says nothing.
+func (p *parser) placed(where members) {
+	if where&(hasOff|hasLen) != hasOff|hasLen {
+		p.fail("off and len")
+	}
 }

@@ -26,9 +26,9 @@ const (
 	maxWord  = 256
 )
 
-func (p *parser) fail(want string) {
+func (p *parser) fail(what string) {
 	if p.err == nil {
-		p.err = fmt.Errorf("want %s at byte %d", want, p.i+1)
+		p.err = want(fmt.Sprintf("%s at byte %d", what, p.i+1), "")
 	}
 	p.i = len(p.b)
 }
@@ -116,8 +116,9 @@ func (p *parser) element(first *bool) bool {
 	return true
 }
 
-// object calls each for every member of an object, which must not repeat a name.
-func (p *parser) object(each func(name string)) {
+// object calls read for every member of an object. read returns false, having read nothing, for a name that it does not
+// know; the others must not repeat.
+func (p *parser) object(read func(name string) bool) {
 	var seen []string
 	for first := true; ; {
 		key, ok := p.member(&first)
@@ -129,8 +130,11 @@ func (p *parser) object(each func(name string)) {
 			p.fail("one member named " + strconv.Quote(name))
 			return
 		}
-		seen = append(seen, name)
-		each(name)
+		if read(name) {
+			seen = append(seen, name)
+		} else {
+			p.skip()
+		}
 	}
 }
 
@@ -248,13 +252,9 @@ func (p *parser) count() int {
 	return int(n)
 }
 
+// micros reads a number of microseconds; 2^53 of them fit a Duration.
 func (p *parser) micros() time.Duration {
-	n := p.number()
-	if n > int64((1<<63-1)/time.Microsecond) {
-		p.fail("a time of at most 292 years")
-		return 0
-	}
-	return time.Duration(n) * time.Microsecond
+	return time.Duration(p.number()) * time.Microsecond
 }
 
 func (p *parser) bool() bool {
@@ -288,11 +288,11 @@ func (p *parser) time() time.Time {
 		return t
 	}
 	t, err := time.Parse(time.RFC3339Nano, string(text))
-	if err != nil {
+	if t = t.UTC().Truncate(time.Microsecond); err != nil || !writable(t) {
 		p.fail("a time such as 2026-07-28T12:00:00.000000Z")
 		return time.Time{}
 	}
-	return t.UTC().Truncate(time.Microsecond)
+	return t
 }
 
 // fixedTime reads the form that this package writes.

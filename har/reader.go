@@ -23,58 +23,42 @@ type Reader struct {
 
 // NewReader reads the header.
 func NewReader(r io.Reader, lim Limits) (*Reader, error) {
-	src, err := openSource(r, lim.orDefaults())
+	lim = lim.orDefaults()
+	src, err := openSource(r, lim)
 	if err != nil {
 		return nil, err
 	}
 	rd := &Reader{src: src, ledger: newLedger(), parser: parser{words: map[string]string{}}}
+	src.lim.Line = min(lim.Line, maxHeader)
 	line, whole, err := src.next()
-	switch {
-	case err != nil:
+	src.lim.Line = lim.Line
+	if err != nil {
 		return nil, rd.noHeader(err)
-	case !whole && bytes.HasPrefix(line, []byte(`{"format":"`+Format+`"`)):
-		rd.done, rd.cut = true, "line 1, the header, is cut off"
+	}
+	rd.header, err = parseHeader(line)
+	if err != nil && !whole && bytes.HasPrefix(line, []byte(`{"format":"`+Format+`"`)) {
+		rd.header, rd.done, rd.cut = Header{}, true, "line 1, the header, is cut off"
 		return rd, nil
 	}
-	if rd.header, err = parseHeader(line); err != nil {
-		return nil, &FormatError{Line: 1, Want: "a cassette's header", Err: foreign(line, err)}
+	if err != nil {
+		return nil, onLine(err, 1)
 	}
 	return rd, nil
 }
 
+// noHeader says why there is no first line.
 func (r *Reader) noHeader(err error) error {
+	const header = "a cassette's header line"
+	var limit *FormatError
 	switch {
+	case errors.As(err, &limit):
+		return err
 	case err == io.EOF:
-		err = errors.New("the file is empty")
+		return onLine(want(header, "the file is empty"), 1)
 	case r.src.torn(false):
-		err = errors.New("the file ends before its header does")
+		return onLine(want(header, "the file ends before it"), 1)
 	}
-	return &FormatError{Line: 1, Want: "a cassette's header", Err: err}
-}
-
-// foreign says what a file is that does not begin with a header, if that can be seen.
-func foreign(line []byte, err error) error {
-	for _, f := range foreignFiles {
-		if bytes.HasPrefix(line, []byte(f.magic)) {
-			return errors.New(f.what)
-		}
-	}
-	if i := bytes.IndexFunc(line, func(c rune) bool { return c > ' ' }); i >= 0 && line[i] == '{' && bytes.Contains(line, []byte(`"log"`)) {
-		return errors.New("this looks like a HAR file: convert it with mcptap import")
-	}
-	return err
-}
-
-var foreignFiles = []struct{ magic, what string }{
-	{"\xEF\xBB\xBF", "the file begins with a byte order mark: save it as UTF-8 without one"},
-	{"\xFF\xFE", "this is UTF-16: save it as UTF-8"},
-	{"\xFE\xFF", "this is UTF-16: save it as UTF-8"},
-	{"\xD4\xC3\xB2\xA1", "this is a pcap file: convert it with mcptap import"},
-	{"\xA1\xB2\xC3\xD4", "this is a pcap file: convert it with mcptap import"},
-	{"\x4D\x3C\xB2\xA1", "this is a pcap file: convert it with mcptap import"},
-	{"\xA1\xB2\x3C\x4D", "this is a pcap file: convert it with mcptap import"},
-	{"\x0A\x0D\x0D\x0A", "this is a pcapng file: convert it with mcptap import"},
-	{"PK\x03\x04", "this is a zip file: unpack it first"},
+	return r.damage(err)
 }
 
 // Header returns the first line.
@@ -119,11 +103,7 @@ func (r *Reader) step() (final []*Exchange, err error) {
 		}
 		return final, nil
 	}
-	var limit *FormatError
-	if !errors.As(err, &limit) {
-		err = &FormatError{Line: r.src.line, Want: "a line of the format", Err: err}
-	}
-	rest, err := r.stop("", err)
+	rest, err := r.stop("", onLine(err, r.src.line))
 	return append(final, rest...), err
 }
 
@@ -139,19 +119,32 @@ func (r *Reader) over(err error) ([]*Exchange, error) {
 		return r.stop("", err)
 	case r.src.torn(r.end != nil):
 		return r.stop(fmt.Sprintf("the %s data breaks off behind line %d", r.src.packed, r.src.line), nil)
-	case r.src.file.err != nil:
-		return r.stop("", fmt.Errorf("line %d: %w", r.src.line+1, r.src.file.err))
 	}
-	return r.stop("", &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data", Err: err})
+	return r.stop("", r.damage(err))
+}
+
+// damage says what is wrong below the lines: the file cannot be read, or not be unpacked.
+func (r *Reader) damage(err error) error {
+	if r.src.file.err != nil {
+		return fmt.Errorf("line %d: %w", r.src.line+1, r.src.file.err)
+	}
+	return &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data", Err: err}
 }
 
 // stop ends reading. What has no ending gets one that says so.
 func (r *Reader) stop(cut string, err error) ([]*Exchange, error) {
 	r.done, r.cut = true, cut
+	note := NoteCut + ": the file ends here"
+	switch {
+	case err != nil:
+		note = NoteCut + ": the file cannot be read any further"
+	case r.end != nil:
+		note = NoteCut + ": no ending was recorded"
+	}
 	open := r.ledger.rest()
 	for _, x := range open {
 		if x.End == "" {
-			noEnding(x, NoteCut+": the file ends here")
+			breakOff(x, note)
 		}
 	}
 	return open, err
@@ -159,7 +152,7 @@ func (r *Reader) stop(cut string, err error) ([]*Exchange, error) {
 
 func (r *Reader) take(l *line) (final []*Exchange, err error) {
 	if r.end != nil {
-		return nil, errors.New("want nothing behind the end line")
+		return nil, want("nothing behind the end line", "")
 	}
 	switch l.kind {
 	case firstLine:
@@ -180,10 +173,10 @@ func (r *Reader) take(l *line) (final []*Exchange, err error) {
 
 func (r *Reader) finish(l *line) error {
 	if l.has.exchanges && l.end.Exchanges != r.ledger.seen {
-		return fmt.Errorf("want exchanges to be %d, as many as there are, not %d", r.ledger.seen, l.end.Exchanges)
+		return want(fmt.Sprintf("exchanges to be %d, as many as there are", r.ledger.seen), fmt.Sprint(l.end.Exchanges))
 	}
 	if l.has.conns && l.end.Conns != len(r.ledger.last) {
-		return fmt.Errorf("want conns to be %d, as many as there are, not %d", len(r.ledger.last), l.end.Conns)
+		return want(fmt.Sprintf("conns to be %d, as many as there are", len(r.ledger.last)), fmt.Sprint(l.end.Conns))
 	}
 	r.end = &l.end
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -65,8 +66,39 @@ func openSource(r io.Reader, lim Limits) (*source, error) {
 		in = bufio.NewReaderSize(unpacked, readChunk)
 	}
 	s.r = in
-	return s, nil
+	return s, foreign(in)
 }
+
+// foreign says what a file is that is no cassette, as far as its first bytes tell.
+func foreign(in *bufio.Reader) error {
+	head, _ := in.Peek(4096)
+	for _, f := range foreignFiles {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			return &FormatError{Line: 1, Want: "a cassette", Err: errors.New(f.what)}
+		}
+	}
+	if head = bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(head, []byte{'{'}) && harLog.Match(head) {
+		return &FormatError{Line: 1, Want: "a cassette", Err: errors.New("it is a HAR file: convert it with mcptap import")}
+	}
+	return nil
+}
+
+// harLog is how HAR 1.2 begins: an object whose first member is log.
+var harLog = regexp.MustCompile(`^\{\s*"log"\s*:`)
+
+var foreignFiles = []struct{ magic, what string }{
+	{"\xEF\xBB\xBF", "it begins with a byte order mark: save it as UTF-8 without one"},
+	{"\xFF\xFE", "it is UTF-16: save it as UTF-8"},
+	{"\xFE\xFF", "it is UTF-16: save it as UTF-8"},
+	{"\xD4\xC3\xB2\xA1", pcapFile},
+	{"\xA1\xB2\xC3\xD4", pcapFile},
+	{"\x4D\x3C\xB2\xA1", pcapFile},
+	{"\xA1\xB2\x3C\x4D", pcapFile},
+	{"\x0A\x0D\x0D\x0A", "it is a pcapng file: convert it with mcptap import"},
+	{"PK\x03\x04", "it is a zip file: unpack it first"},
+}
+
+const pcapFile = "it is a pcap file: convert it with mcptap import"
 
 // unpack returns nil if in is not packed.
 func unpack(in *bufio.Reader) (r io.Reader, name string, err error) {
@@ -89,13 +121,16 @@ func (s *source) next() (line []byte, whole bool, err error) {
 	for {
 		if i := bytes.IndexByte(s.buf[scanned:s.end], '\n'); i >= 0 {
 			line = s.buf[s.start : scanned+i]
+			if len(line) > s.lim.Line {
+				return nil, false, s.longLine()
+			}
 			s.start = scanned + i + 1
 			s.line++
 			return line, true, nil
 		}
 		scanned = s.end
 		if s.end-s.start > s.lim.Line {
-			return nil, false, s.limit("a line of at most %d bytes", int64(s.lim.Line))
+			return nil, false, s.longLine()
 		}
 		if s.err != nil {
 			break
@@ -139,6 +174,8 @@ func (s *source) bounded() error {
 	}
 	return nil
 }
+
+func (s *source) longLine() error { return s.limit("a line of at most %d bytes", int64(s.lim.Line)) }
 
 func (s *source) limit(want string, n int64) error {
 	return &FormatError{Line: s.line + 1, Want: fmt.Sprintf(want, n) + "; split the file, or raise the limit"}

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/mcptap/mcptap/har/wire"
 )
 
 const (
@@ -36,6 +39,7 @@ type Writer struct {
 // progress is how much of an exchange that goes on has been written.
 type progress struct {
 	request, response int // bytes
+	edited            int // up to where in the request
 	method, status    bool
 	end               Ending
 }
@@ -65,8 +69,8 @@ func (w *Writer) Write(x *Exchange) error {
 		return w.err
 	case w.closed:
 		return errClosed
-	case x.N < 1 || x.Conn < 1 || x.Seq < 1:
-		return fmt.Errorf("exchange %d on connection %d, place %d: want numbers from 1", x.N, x.Conn, x.Seq)
+	case x.N < 1 || x.Conn < 1 || x.Seq < 1 || max(uint64(x.N), x.Conn, uint64(x.Seq)) > maxNumber:
+		return fmt.Errorf("exchange %d on connection %d, place %d: want numbers from 1 to 2^53-1", x.N, x.Conn, x.Seq)
 	case w.open[at] != nil:
 		return fmt.Errorf("exchange %d: place %d of connection %d has been written", x.N, x.Seq, x.Conn)
 	}
@@ -114,17 +118,18 @@ func check(x *Exchange, p *progress) error {
 		}
 	}
 	for _, e := range x.Edits {
-		if e.Off < 0 || e.Len < 0 || e.Off+e.Len > request {
-			return fmt.Errorf("exchange %d: the edit of %d bytes at %d is outside the request's %d", x.N, e.Len, e.Off, request)
+		if e.Off < p.edited || !within(e.Off, e.Len, request) {
+			return fmt.Errorf("exchange %d: the edit of %d bytes at %d is not in order within the request's %d", x.N, e.Len, e.Off, request)
 		}
+		p.edited = e.Off + e.Len
 	}
 	for _, r := range x.Redacted {
 		have := request
-		if r.Dir != 0 {
+		if r.Dir == wire.ToClient {
 			have = response
 		}
-		if r.Off < 0 || r.Len < 0 || r.Off+r.Len > have {
-			return fmt.Errorf("exchange %d: the redaction of %d bytes at %d is outside the %s's %d", x.N, r.Len, r.Off, r.Dir, have)
+		if !within(r.Off, r.Len, have) {
+			return fmt.Errorf("exchange %d: the redaction of %d bytes at %d is not within the %s's %d", x.N, r.Len, r.Off, r.Dir, have)
 		}
 	}
 	switch {
@@ -132,8 +137,12 @@ func check(x *Exchange, p *progress) error {
 		return fmt.Errorf("exchange %d: %q is no ending", x.N, x.End)
 	case x.End.timed() && (x.EndAt < 0 || x.EndOff < 0 || x.EndOff > response):
 		return fmt.Errorf("exchange %d: an ending at %v and byte %d of %d", x.N, x.EndAt, x.EndOff, response)
-	case x.Status < 0:
+	case x.Status < 0 || x.Status > 999:
 		return fmt.Errorf("exchange %d: status %d", x.N, x.Status)
+	case slices.Contains(x.Notes, ""):
+		return fmt.Errorf("exchange %d: an empty note", x.N)
+	case !writable(x.Started):
+		return fmt.Errorf("exchange %d: started in the year %d", x.N, x.Started.Year())
 	}
 	return nil
 }
@@ -160,10 +169,10 @@ func (w *Writer) write(x *Exchange, at place, p *progress, more bool) error {
 		part := part{x: x, more: more}
 		part.request, part.response, last = split(&rest)
 		part.last = last
-		if x.Method != "" && !p.method {
+		if (x.Method != "" || x.URL != "") && !p.method {
 			p.method, part.method = true, true
 		}
-		if x.Status != 0 && !p.status {
+		if (x.Status != 0 || x.MediaType != "") && !p.status {
 			p.status, part.status = true, true
 		}
 		p.request += len(part.request.Raw)
