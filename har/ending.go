@@ -59,6 +59,13 @@ func Reset(c net.Conn, atMost time.Duration) error {
 	return c.Close()
 }
 
+// Gone tells whether there is no connection any more below c: it was reset, or both sides have ended it. Only Linux can
+// tell without reading.
+func Gone(c net.Conn) bool {
+	s, ok := socket(c).(syscall.Conn)
+	return ok && gone(s)
+}
+
 // socket is what lies at the bottom of c.
 func socket(c net.Conn) net.Conn {
 	for {

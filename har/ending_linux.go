@@ -25,6 +25,16 @@ func unacknowledged(s syscall.Conn) bool {
 	return waiting
 }
 
+func gone(s syscall.Conn) bool {
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return true
+	}
+	state := byte(tcpClose)
+	raw.Control(func(fd uintptr) { state = tcpState(int(fd)) })
+	return state == tcpClose
+}
+
 // tcpState is the first byte of struct tcp_info, tcpClose if it cannot be had.
 func tcpState(fd int) byte {
 	info, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_INFO)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -95,6 +96,19 @@ func TestDrainEndsWithTheConnection(t *testing.T) {
 	case <-done:
 	case <-time.After(10 * time.Second):
 		t.Fatal("still draining a connection that was reset")
+	}
+}
+
+func TestGone(t *testing.T) {
+	a, b := tcpPair(t)
+	b.(*net.TCPConn).CloseWrite()
+	if _, err := a.Read(make([]byte, 1)); err != io.EOF || Gone(a) {
+		t.Errorf("behind a FIN: read %v, gone %v, want EOF and not gone", err, Gone(a))
+	}
+	a, b = tcpPair(t)
+	Reset(b, 0)
+	if _, err := a.Read(make([]byte, 1)); ReadEnding(err) != EndRST || runtime.GOOS == "linux" && !Gone(a) {
+		t.Errorf("behind a reset: read %v, gone %v", err, Gone(a))
 	}
 }
 

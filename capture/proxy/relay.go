@@ -1,0 +1,314 @@
+package proxy
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// How long what is left of a connection is given. None of these bounds a connection that both sides keep open.
+const (
+	drainAnswer  = time.Minute            // for a client to take the last bytes before the server's reset is passed on
+	drainRequest = time.Second            // the same towards the server
+	lateQuiet    = time.Second            // a client that left by FIN and then reset: what the server still sends is read until
+	lateMost     = 5 * time.Second        // it is quiet for lateQuiet, lateMost in all; then the reset is passed on
+	halfServer   = 5 * time.Minute        // silence of the server behind the client's FIN
+	halfClient   = time.Minute            // silence of the client behind the server's FIN; as long as Linux keeps such a socket
+	stuckAfter   = 250 * time.Millisecond // a write to the server that takes longer is looked at
+)
+
+// Sizes of the buffers that bytes are read into: large while the reads fill small.
+const (
+	smallRead = 16 << 10
+	largeRead = 64 << 10
+)
+
+// A relay is one client connection and the connection to the server that belongs to it. It runs two goroutines, one for
+// each direction.
+type relay struct {
+	door           *door
+	id             uint64
+	client, server *leg
+	tape           *tape
+	writing        atomic.Int64 // since when a write to the server has been going on, Unix nanoseconds; 0 if none is
+
+	mu     sync.Mutex // guards what follows, and makes the tape's order that of host
+	host   hostEditor
+	fin    [2]bool   // by wire.Dir: who has ended by FIN
+	shut   [2]bool   // whose FIN has been passed on
+	reset  [2]bool   // who has reset
+	late   bool      // response bytes came behind the client's FIN
+	until  time.Time // valid iff fin and reset of the client: when to stop reading the server
+	passed bool      // the last reset was passed on
+}
+
+func newRelay(d *door, id uint64, client, server *leg, t *tape) *relay {
+	return &relay{door: d, id: id, client: client, server: server, tape: t, host: hostEditor{authority: d.authority}}
+}
+
+// legs gives where bytes of direction d come from and where they go.
+func (r *relay) legs(d wire.Dir) (src, dst *leg) {
+	if d == wire.ToServer {
+		return r.client, r.server
+	}
+	return r.server, r.client
+}
+
+// run carries bytes until both sides have ended.
+func (r *relay) run() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.pump(wire.ToServer)
+	}()
+	r.pump(wire.ToClient)
+	<-done
+	r.stop()
+}
+
+// pump carries the bytes of one direction until their source ends, and passes the ending on.
+func (r *relay) pump(d wire.Dir) {
+	err := r.carry(d)
+	if err == nil {
+		return
+	}
+	src, _ := r.legs(d)
+	switch end := src.ending(err); {
+	case end == har.EndStopped:
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		r.quiet(d)
+	case end == har.EndFIN, end == har.EndNoCloseNotify:
+		r.sawFIN(d, end)
+	case end == har.EndRST:
+		r.sawReset(d)
+	default:
+		r.sawLoss(d, err)
+	}
+}
+
+// carry reads, passes on and reports, until a read fails. It returns nil when the server has reset: that is for the other
+// direction to find, behind what the server sent before.
+func (r *relay) carry(d wire.Dir) error {
+	src, dst := r.legs(d)
+	buf := getBuffer(smallRead)
+	defer func() { putBuffer(buf) }()
+	for {
+		n, err := src.conn.Read(*buf)
+		if n > 0 {
+			out, wanted := r.saw(d, (*buf)[:n])
+			if wanted && len(out) > 0 {
+				wanted = r.pass(d, dst, out)
+			}
+			r.tape.hand()
+			if !wanted && d == wire.ToServer {
+				return nil
+			}
+			buf = fitBuffer(buf, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// saw gives bytes their place on the tape and returns what is to be passed on of them, if anybody still wants it.
+func (r *relay) saw(d wire.Dir, p []byte) (out []byte, wanted bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := har.Event{Conn: r.id, Dir: d, At: r.door.now(), Bytes: p}
+	out, wanted = p, !r.reset[1-d]
+	switch {
+	case d == wire.ToClient:
+		r.host.response(p)
+		r.late = r.late || r.fin[wire.ToServer]
+	case wanted:
+		out, e.Edits = r.host.request(p)
+	default:
+		return nil, false
+	}
+	r.tape.saw(e)
+	if r.fin[1-d] {
+		r.rearm(d)
+	}
+	return out, wanted
+}
+
+// pass writes to dst. It is false if dst's peer is gone.
+func (r *relay) pass(d wire.Dir, dst *leg, out []byte) bool {
+	if d == wire.ToServer {
+		r.writing.Store(time.Now().UnixNano())
+		defer r.writing.Store(0)
+	}
+	gone, err := dst.write(out)
+	if err == nil {
+		return true
+	}
+	r.mu.Lock()
+	ended := r.fin[1-d]
+	r.mu.Unlock()
+	if gone && ended {
+		r.sawReset(1 - d)
+	}
+	return false
+}
+
+// rearm sets how long the source of d may be silent now that the other side has ended. mu is held.
+func (r *relay) rearm(d wire.Dir) {
+	src, _ := r.legs(d)
+	now := time.Now()
+	at := now.Add(halfServer)
+	switch {
+	case r.passed:
+		return
+	case d == wire.ToServer:
+		at = now.Add(halfClient)
+	case r.reset[wire.ToServer]:
+		if at = now.Add(lateQuiet); r.until.Before(at) {
+			at = r.until
+		}
+	}
+	src.sock.SetReadDeadline(at)
+}
+
+// sawFIN passes a FIN on. While the other direction goes on, it waits for a reset behind the FIN.
+func (r *relay) sawFIN(d wire.Dir, end har.Ending) {
+	src, dst := r.legs(d)
+	r.mu.Lock()
+	r.tape.saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: end})
+	r.fin[d] = true
+	both := r.fin[1-d]
+	if !both {
+		r.rearm(1 - d)
+	}
+	held := r.host.flush(d)
+	r.mu.Unlock()
+	if len(held) > 0 {
+		dst.write(held)
+	}
+	if both && r.refused(d, dst) {
+		r.sawReset(1 - d)
+		r.passReset(1 - d)
+		return
+	}
+	dst.closeWrite(end)
+	r.tape.hand()
+	if r.shutBoth(d) {
+		r.stop()
+	} else if src.awaitReset() {
+		r.sawReset(d)
+	}
+}
+
+// refused tells, behind dst's FIN, whether dst has answered the last bytes with a reset: it had not half-closed but left.
+func (r *relay) refused(d wire.Dir, dst *leg) bool {
+	r.mu.Lock()
+	late := d == wire.ToClient && r.late
+	r.mu.Unlock()
+	if late {
+		har.Drain(dst.conn, drainRequest)
+	}
+	return dst.wasReset()
+}
+
+// shutBoth notes that the FIN of d has been passed on and tells whether that was the second one.
+func (r *relay) shutBoth(d wire.Dir) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shut[d] = true
+	return r.shut[1-d]
+}
+
+// sawReset passes a reset on: the server's when the client has taken all that came before it, the client's at once or, behind
+// its FIN, when the server's late bytes have been read.
+func (r *relay) sawReset(d wire.Dir) {
+	if d == wire.ToClient && r.refused(d, r.client) {
+		r.sawReset(wire.ToServer)
+	}
+	r.mu.Lock()
+	if r.reset[d] {
+		r.mu.Unlock()
+		return
+	}
+	r.reset[d] = true
+	r.tape.saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndRST})
+	late := d == wire.ToServer && r.fin[wire.ToServer]
+	if late {
+		r.until = time.Now().Add(lateMost)
+		r.rearm(wire.ToClient)
+	}
+	r.mu.Unlock()
+	r.tape.hand()
+	if !late {
+		r.passReset(d)
+	}
+}
+
+// sawLoss passes on, as a reset, that a connection broke in another way, such as by a TLS alert or a timeout.
+func (r *relay) sawLoss(d wire.Dir, err error) {
+	if d == wire.ToClient {
+		r.tape.last(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndUnknown, Note: explain("", err).note})
+	}
+	r.sawReset(d)
+}
+
+// passReset resets the leg that bytes of direction d went to, and ends the relay.
+func (r *relay) passReset(d wire.Dir) {
+	src, dst := r.legs(d)
+	r.mu.Lock()
+	again := r.passed
+	r.passed = true
+	dst.sock.SetReadDeadline(time.Unix(1, 0)) // what it still sends can no longer be passed on
+	r.mu.Unlock()
+	if again {
+		return
+	}
+	src.sock.Close()
+	atMost := drainRequest
+	if d == wire.ToClient {
+		atMost = drainAnswer
+	}
+	har.Reset(dst.sock, atMost)
+	r.stop()
+}
+
+// quiet ends a direction that has been silent for too long behind the other side's end.
+func (r *relay) quiet(d wire.Dir) {
+	r.mu.Lock()
+	passed, gone := r.passed, r.reset[1-d]
+	r.mu.Unlock()
+	switch {
+	case passed:
+	case gone:
+		r.passReset(1 - d)
+	default:
+		r.stop()
+	}
+}
+
+// stuck tells whether a write to the server has been waiting for a while.
+func (r *relay) stuck(now time.Time) bool {
+	since := r.writing.Load()
+	return since != 0 && now.Sub(time.Unix(0, since)) >= stuckAfter
+}
+
+// lookForReset passes on a reset by a client whose connection nobody reads at the moment.
+func (r *relay) lookForReset() {
+	if har.Gone(r.client.sock) && r.client.wasReset() {
+		r.sawReset(wire.ToServer)
+	}
+}
+
+// stop ends both connections, whatever state they are in, and the tape.
+func (r *relay) stop() {
+	r.mu.Lock()
+	r.tape.last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
+	r.mu.Unlock()
+	r.client.sock.Close()
+	r.server.sock.Close()
+	r.tape.hand()
+}
