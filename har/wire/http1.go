@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Framing says how the end of a message's body is found (RFC 9112 section 6.3).
 type Framing uint8
@@ -49,6 +52,13 @@ func (h *Head) Lookup(name string) (string, bool) {
 	return "", false
 }
 
+// Clone returns a copy that shares nothing with h that will change.
+func (h *Head) Clone() *Head {
+	c := *h
+	c.Fields = slices.Clone(h.Fields)
+	return &c
+}
+
 // Interim tells whether this is a 1xx response other than 101: another response to the same request follows it.
 func (h *Head) Interim() bool { return h.Status >= 100 && h.Status < 200 && h.Status != 101 }
 
@@ -69,7 +79,7 @@ type Piece struct {
 	Seq    int   // the exchange on this connection, from 1: the n-th request and all that answers it
 	N      int   // length in bytes; 0 in pieces that only report an ending
 	First  bool  // the first byte of this exchange in this direction
-	Head   *Head // not nil when a head (1xx included) became complete with this piece
+	Head   *Head // not nil when a head (1xx included) became complete with this piece; valid as long as the pieces
 	Done   bool  // the request, or the final response, is whole with this piece
 	Opaque bool  // bytes with no HTTP meaning: malformed, after the end, or inside a tunnel
 }

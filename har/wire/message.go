@@ -27,15 +27,20 @@ func parseMessage(raw []byte, off int, d Dir, method string, closed bool) (m *Me
 	if got != whole {
 		return nil, off
 	}
-	h, f := parseHead(raw[off:off+at], d)
-	f = r.begin(h, method, f)
-	m = &Message{Head: *h, Off: off}
+	m = &Message{Off: off}
+	m.Fields = make([]Field, 0, r.scan.fields)
+	f, ok := m.parse(string(raw[off:off+at]), d, &r.scan)
+	if !ok {
+		return nil, off
+	}
+	f = r.frame(&m.Head, methodOf(method), f)
+	r.begin(&m.Head)
 	trailers := m.readBody(raw, off+at, &r)
 	f |= r.body.faults
 	if trailers >= 0 {
-		m.Trailers = parseFields(string(raw[trailers:m.End]), 0, trailers-off, &f)
+		m.Trailers = appendFields(nil, string(raw[trailers:m.End]), 0, trailers-off, &f)
 	}
-	m.Complete = !r.inBody && h.Framing != Unframable || closed && h.Framing == ByClose
+	m.Complete = !r.inBody && m.Framing != Unframable || closed && m.Framing == ByClose
 	m.Faults = f.names()
 	return m, m.End
 }

@@ -19,7 +19,7 @@ type Slicer struct {
 
 	to       [2]lane
 	begun    int      // exchanges begun
-	answered int      // exchanges whose final response has begun to be whole
+	answered int      // exchanges whose final response is whole
 	orphan   bool     // exchange 1 was opened by the server and still has no request
 	methods  []method // of the exchanges behind the answered ones, as far as their heads are known
 	tunnel   int      // the exchange that turned the connection into a tunnel, or 0
@@ -38,18 +38,8 @@ type lane struct {
 	ended  bool
 }
 
-// A method is what of a request matters to its response.
-type method uint8
-
-const (
-	otherMethod method = iota
-	headMethod
-	connectMethod
-)
-
-var methodNames = [...]string{otherMethod: "", headMethod: "HEAD", connectMethod: "CONNECT"}
-
-// Feed takes the next bytes of one direction. The result is valid until the next call; p is not kept.
+// Feed takes the next bytes of one direction. The result is valid until the next call, the heads in it included (their
+// strings are for good: see [Head.Clone]); p is not kept.
 func (s *Slicer) Feed(d Dir, p []byte) []Piece {
 	s.pieces = s.pieces[:0]
 	l := &s.to[d]
@@ -59,6 +49,7 @@ func (s *Slicer) Feed(d Dir, p []byte) []Piece {
 			l.max = defaultMaxHead
 		}
 	}
+	l.memo.fresh()
 	for len(p) > 0 {
 		n, head, done, opaque := s.take(l, p)
 		s.emit(l, n, head, done, opaque)
@@ -70,6 +61,9 @@ func (s *Slicer) Feed(d Dir, p []byte) []Piece {
 // take takes one run of bytes off p. n may be 0 if that changes how p is to be taken.
 func (s *Slicer) take(l *lane, p []byte) (n int, head *Head, done, opaque bool) {
 	switch {
+	case s.tunnel > 0 && l.dir == ToServer && !(l.inBody && l.seq == s.tunnel):
+		l.seq, l.opaque = s.tunnel, true
+		return len(p), nil, false, true
 	case l.opaque || l.ended:
 		if l.seq == 0 {
 			s.open(l)
@@ -89,14 +83,14 @@ func (s *Slicer) take(l *lane, p []byte) (n int, head *Head, done, opaque bool) 
 			return n, nil, false, true
 		}
 	}
-	n, h, f, bad := l.head(p)
+	n, h, bad := l.head(p, s.methodOf(l.seq))
 	if bad {
 		l.opaque = true
 	}
 	if h == nil {
 		return n, nil, false, false
 	}
-	return n, h, s.headOf(l, h, f), false
+	return n, h, s.headOf(l, h), false
 }
 
 // between decides what p is at the beginning of when no message of the lane is at hand. If it is not the next message,
@@ -109,9 +103,6 @@ func (s *Slicer) between(l *lane, p []byte) (n int, opaque bool) {
 	case l.dir == ToClient:
 		s.open(l)
 		return 0, false
-	case s.tunnel > 0:
-		l.seq, l.opaque = s.tunnel, true
-		return len(p), true
 	case l.seq > s.answered && s.methodOf(l.seq) == connectMethod:
 		return len(p), true
 	case l.seq > 0:
@@ -148,14 +139,12 @@ func (s *Slicer) open(l *lane) {
 }
 
 // headOf takes note of a whole head and tells whether its message ends with it.
-func (s *Slicer) headOf(l *lane, h *Head, f fault) (done bool) {
+func (s *Slicer) headOf(l *lane, h *Head) (done bool) {
 	if l.dir == ToServer {
-		l.begin(h, h.Method, f)
 		s.ask(l.seq, h.Method)
 		l.opaque = h.Framing == Unframable
 		return !l.inBody && !l.opaque
 	}
-	l.begin(h, methodNames[s.methodOf(l.seq)], f)
 	switch {
 	case h.Interim():
 		return false
@@ -175,14 +164,7 @@ func (s *Slicer) ask(seq int, name string) {
 	if seq != s.answered+len(s.methods)+1 {
 		return // answered before it was asked
 	}
-	m := otherMethod
-	switch name {
-	case "HEAD":
-		m = headMethod
-	case "CONNECT":
-		m = connectMethod
-	}
-	s.methods = append(s.methods, m)
+	s.methods = append(s.methods, methodOf(name))
 }
 
 func (s *Slicer) methodOf(seq int) method {

@@ -1,0 +1,172 @@
+package wire
+
+import "bytes"
+
+// A memo makes the heads of one direction of a connection. Such heads mostly repeat line by line, so it brings the last
+// one up to date where a line differs, and parses only that line.
+//
+// Only a head without a fault is remembered, so each of its lines is one field.
+type memo struct {
+	head   *Head // nil if nothing is remembered
+	method method
+	raw    []byte // the head's bytes
+	lines  []int  // where its field lines begin, and behind them its blank line
+
+	next  []int   // lines of the head at hand
+	slots []*Head // those made since fresh are the first used ones, the remembered one being the last of them
+	used  int
+	text  text
+}
+
+// A head beyond these bounds is not remembered, and no more slots are kept.
+const (
+	memoBytes  = 4 << 10
+	memoFields = 64
+	memoSlots  = 16
+)
+
+// fresh says that no head made so far is in use any longer.
+func (m *memo) fresh() {
+	if m.used > 1 {
+		last := m.used - 1
+		m.slots[0], m.slots[last] = m.slots[last], m.slots[0]
+	}
+	if len(m.slots) > memoSlots {
+		clear(m.slots[memoSlots:])
+		m.slots = m.slots[:memoSlots]
+	}
+	m.used = 0
+}
+
+// slot gives an empty head.
+func (m *memo) slot() *Head {
+	if m.used == len(m.slots) {
+		m.slots = append(m.slots, new(Head))
+	}
+	h := m.slots[m.used]
+	m.used++
+	fields := h.Fields[:0]
+	if cap(fields) > memoFields {
+		fields = nil
+	}
+	*h = Head{Fields: fields}
+	return h
+}
+
+// find reads the head that p begins with, if that is whole, has no fault and is much like the one remembered. n is its
+// length, 0 if it is not. again means that h is the same from end to end, and framed.
+func (m *memo) find(p []byte, d Dir, req method) (h *Head, n int, again bool) {
+	if m.head == nil {
+		return nil, 0, false
+	}
+	at, same := m.lines[0], 0
+	known := len(p) > at && bytes.Equal(p[:at], m.raw[:at])
+	if known {
+		same, at = m.same(p)
+		if same == len(m.head.Fields) && blankAt(p, at) && m.method == req {
+			m.used = max(m.used, 1)
+			return m.head, at + 2, true
+		}
+	}
+	if h = m.head; m.used > 0 {
+		h = m.slot()
+		fields := append(h.Fields, m.head.Fields...)
+		*h = *m.head
+		h.Fields = fields
+	}
+	m.head, m.used = nil, max(m.used, 1)
+	if !known {
+		if at = m.start(h, p, d); at == 0 {
+			return nil, 0, false
+		}
+	}
+	if n = m.rest(h, p, at, same); n > 0 {
+		m.lines, m.next = m.next, m.lines
+		m.raw = append(m.raw[:0], p[:n]...)
+		m.head, m.method = h, req
+	}
+	return h, n, false
+}
+
+// same counts the field lines that p begins with as the remembered head does, and says where they end.
+func (m *memo) same(p []byte) (count, at int) {
+	at = m.lines[0]
+	for count < len(m.lines)-1 {
+		next := m.lines[count+1]
+		if len(p) < next || !bytes.Equal(p[at:next], m.raw[at:next]) {
+			break
+		}
+		at = next
+		count++
+	}
+	return count, at
+}
+
+// start parses the start line of p into h and says where it ends. It gives up, with 0, at all that is not plain.
+func (m *memo) start(h *Head, p []byte, d Dir) (end int) {
+	var s headScan
+	if _, got := s.begin(p, d); got != whole || s.start.Off > 0 {
+		return 0
+	}
+	var f fault
+	if !h.parseStart(m.text.add(p[:s.start.Len]), d, &f) || f != 0 {
+		return 0
+	}
+	return s.line
+}
+
+// rest brings the fields of h up to date with p from at on, of which the first same are. It gives up, with 0, at all
+// that is not plain.
+func (m *memo) rest(h *Head, p []byte, at, same int) (n int) {
+	m.next = append(m.next[:0], m.lines[:same]...)
+	i := same
+	for ; !blankAt(p, at); i++ {
+		m.next = append(m.next, at)
+		if i < len(m.lines)-1 {
+			from, to := m.lines[i], m.lines[i+1]
+			if end := at + to - from; end <= len(p) && bytes.Equal(p[at:end], m.raw[from:to]) {
+				h.Fields[i].At.Off += at - from
+				at = end
+				continue
+			}
+		}
+		end := bytes.IndexByte(p[at:], '\n')
+		if end < 1 || p[at+end-1] != '\r' || i == memoFields {
+			return 0
+		}
+		var f fault
+		fd, ok := parseField(m.text.add(p[at:at+end-1]), &f)
+		if !ok || f != 0 {
+			return 0
+		}
+		fd.At.Off += at
+		if i < len(h.Fields) {
+			h.Fields[i] = fd
+		} else {
+			h.Fields = append(h.Fields, fd)
+		}
+		at += end + 1
+	}
+	m.next = append(m.next, at)
+	h.Fields = h.Fields[:i]
+	h.Len = at + 2
+	return h.Len
+}
+
+// blankAt tells whether the blank line stands at at.
+func blankAt(p []byte, at int) bool { return len(p) >= at+2 && p[at] == '\r' && p[at+1] == '\n' }
+
+// keep remembers the head h of the bytes raw, which begin with a start line of that length, or forgets all.
+func (m *memo) keep(h *Head, f fault, req method, raw []byte, start int) {
+	if f != 0 || len(raw) > memoBytes || len(h.Fields) > memoFields {
+		m.head = nil
+		return
+	}
+	m.head, m.method = h, req
+	m.raw = append(m.raw[:0], raw...)
+	m.lines = append(m.lines[:0], start)
+	for at := start; at < len(raw)-2; {
+		at += bytes.IndexByte(raw[at:], '\n') + 1
+		m.lines = append(m.lines, at)
+	}
+}
