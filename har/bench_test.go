@@ -3,7 +3,6 @@ package har
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -148,5 +147,3 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	c.n += int64(len(p))
 	return len(p), nil
 }
-
-var _ io.Writer = (*countingWriter)(nil)

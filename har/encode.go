@@ -37,7 +37,8 @@ func appendPart(b []byte, p *part) []byte {
 	b = append(b, `,"_seq":`...)
 	b = appendInt(b, int64(x.Seq))
 	if !p.more {
-		b = appendTimeMember(b, "startedDateTime", x.Started)
+		b = append(b, `,"startedDateTime":"`...)
+		b = append(appendTime(b, x.Started.UTC()), '"')
 		b = appendText(b, "_client", x.Client)
 		b = appendText(b, "_server", x.Server)
 	}
@@ -222,7 +223,11 @@ func appendCount(b []byte, name string, value int64) []byte {
 
 func appendInt(b []byte, value int64) []byte { return strconv.AppendInt(b, value, 10) }
 
+// appendTimeMember leaves out a time that is not set.
 func appendTimeMember(b []byte, name string, t time.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
 	b = append(b, `,"`...)
 	b = append(b, name...)
 	b = append(b, `":"`...)

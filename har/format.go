@@ -48,17 +48,21 @@ func (l Limits) orDefaults() Limits {
 
 // A FormatError says what a file has that the format forbids.
 type FormatError struct {
-	Line int    // from 1
+	Line int    // from 1; 0 if it is not known
 	Want string // what the format asks for there, and what to do if there is a remedy
 	Err  error  // what was found instead; nil if Want says it all
 }
 
 // Error is the error's text without the file's name, which the caller knows.
 func (e *FormatError) Error() string {
-	if e.Err == nil {
-		return fmt.Sprintf("line %d: want %s", e.Line, e.Want)
+	text := "want " + e.Want
+	if e.Line > 0 {
+		text = fmt.Sprintf("line %d: %s", e.Line, text)
 	}
-	return fmt.Sprintf("line %d: want %s: %v", e.Line, e.Want, e.Err)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
 }
 
 // Unwrap returns what was found instead.

@@ -43,10 +43,10 @@ func (l *ledger) first(x *Exchange, endOff bool) (final []*Exchange, err error) 
 	}
 	last, known := l.last[x.Conn]
 	if x.Seq != last.seq+1 {
-		return nil, want(fmt.Sprintf("_seq %d, the next on connection %d", last.seq+1, x.Conn), fmt.Sprint(x.Seq))
+		return nil, want(fmt.Sprintf("_seq %d, the next on connection %d", last.seq+1, x.Conn), fmt.Sprintf("got %d", x.Seq))
 	}
 	if x.N < last.n {
-		return nil, want(fmt.Sprintf("an _n above %d, that of the exchange before it on connection %d", last.n, x.Conn), fmt.Sprint(x.N))
+		return nil, want(fmt.Sprintf("an _n above %d, that of the exchange before it on connection %d", last.n, x.Conn), fmt.Sprintf("got %d", x.N))
 	}
 	if err := settle(x, x, endOff); err != nil {
 		return nil, err
@@ -136,11 +136,11 @@ func settle(x, add *Exchange, endOff bool) error {
 	}
 	for _, r := range add.Redacted {
 		if have := len(x.side(r.Dir).Raw); !within(r.Off, r.Len, have) {
-			return want(fmt.Sprintf("_redacted within the %d bytes of the %s", have, r.Dir), fmt.Sprintf("%d at %d", r.Len, r.Off))
+			return want(fmt.Sprintf("_redacted within the %d bytes of the %s", have, r.Dir), fmt.Sprintf("got %d at %d", r.Len, r.Off))
 		}
 	}
 	if add.EndOff > len(x.Response.Raw) {
-		return want(fmt.Sprintf("_endOff within the %d bytes of the response", len(x.Response.Raw)), fmt.Sprint(add.EndOff))
+		return want(fmt.Sprintf("_endOff within the %d bytes of the response", len(x.Response.Raw)), fmt.Sprintf("got %d", add.EndOff))
 	}
 	if add.End == "" {
 		if x.End == EndKeep {

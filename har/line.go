@@ -185,7 +185,7 @@ func (x *Exchange) member(p *parser, bit members) {
 		}
 	case hasEnd:
 		if x.End = Ending(p.word()); p.err == nil && !x.End.known() {
-			p.err = want("one of the endings of the format", fmt.Sprintf("%q", x.End))
+			p.err = want("one of the endings of the format", fmt.Sprintf("got %q", x.End))
 		}
 	case hasEndAt:
 		x.EndAt = p.micros()
@@ -207,7 +207,7 @@ func (l *line) classify(b []byte, has members) (err error) {
 	case has&hasMore != 0:
 		l.kind = moreLine
 		if has&hasN != 0 {
-			return want("_n or _more", "both")
+			return want("_n or _more", "got both")
 		}
 	case has&hasN != 0:
 		l.kind = firstLine
@@ -215,7 +215,7 @@ func (l *line) classify(b []byte, has members) (err error) {
 			return want("_n of 1 or more, and startedDateTime", "")
 		}
 	case has&(hasConn|hasSeq) != 0:
-		return want("_n or _more", "neither")
+		return want("_n or _more", "got neither")
 	default:
 		return nil
 	}
@@ -261,7 +261,7 @@ func (p *parser) side(s *Side, x *Exchange, own members) {
 		}
 	}
 	if has&hasRaw != 0 && has&hasRaw64 != 0 {
-		p.err = want("_raw or _raw64", "both")
+		p.err = want("_raw or _raw64", "got both")
 	}
 	if len(s.Raw) == 0 {
 		s.Raw = nil

@@ -128,7 +128,7 @@ func (r *Reader) damage(err error) error {
 	if r.src.file.err != nil {
 		return fmt.Errorf("line %d: %w", r.src.line+1, r.src.file.err)
 	}
-	return &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data", Err: err}
+	return &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data (mcptap repair keeps what is before the damage)", Err: err}
 }
 
 // stop ends reading. What has no ending gets one that says so.
@@ -173,10 +173,10 @@ func (r *Reader) take(l *line) (final []*Exchange, err error) {
 
 func (r *Reader) finish(l *line) error {
 	if l.has.exchanges && l.end.Exchanges != r.ledger.seen {
-		return want(fmt.Sprintf("exchanges to be %d, as many as there are", r.ledger.seen), fmt.Sprint(l.end.Exchanges))
+		return want(fmt.Sprintf("exchanges to be %d, as many as there are", r.ledger.seen), fmt.Sprintf("got %d", l.end.Exchanges))
 	}
 	if l.has.conns && l.end.Conns != len(r.ledger.last) {
-		return want(fmt.Sprintf("conns to be %d, as many as there are", len(r.ledger.last)), fmt.Sprint(l.end.Conns))
+		return want(fmt.Sprintf("conns to be %d, as many as there are", len(r.ledger.last)), fmt.Sprintf("got %d", l.end.Conns))
 	}
 	r.end = &l.end
 	return nil
