@@ -1,9 +1,17 @@
 // Package analyze says what recorded exchanges mean under the negotiation rules of the specification and of each client.
 // It is a pure function: no clock, no network, no files.
+//
+// Exchanges are read once into facts that no policy colours (observation.go, request.go, message.go, reply.go), put into
+// connects and conversations (connect.go, conversation.go), judged by policies, which are data (policy.go, when.go,
+// policies/), and summed up in outcomes (outcome.go) and findings (finding*.go).
 package analyze
 
 import (
+	"cmp"
+	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/mcptap/mcptap/har"
 )
@@ -14,10 +22,126 @@ type Options struct {
 	AllHTTP  bool     // include exchanges that are not MCP
 }
 
-// A Report is what `analyze --format json` prints (format mcptap-analysis/1).
-type Report struct {
-	Format string `json:"format"`
+// Analyze judges exchanges, given in any order. An error comes from the sequence or from an unknown policy's name. What
+// is kept of an exchange does not grow with its bodies.
+func Analyze(exchanges iter.Seq2[*har.Exchange, error], o Options) (*Report, error) {
+	chosen, err := choose(o.Policies)
+	if err != nil {
+		return nil, err
+	}
+	var all []*facts
+	for x, err := range exchanges {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, observe(x))
+	}
+	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
+	return newAnalysis(all, chosen, o).report(), nil
 }
 
-// Analyze judges exchanges, given in any order. An error comes from the sequence or from an unknown policy's name.
-func Analyze(exchanges iter.Seq2[*har.Exchange, error], o Options) (*Report, error) { panic("stub") }
+// choose resolves names of policies. nil means that each conversation chooses.
+func choose(names []string) ([]*Policy, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if slices.Contains(names, "all") {
+		return Policies(), nil
+	}
+	var chosen []*Policy
+	for _, name := range names {
+		p := policies().byName[name]
+		if p == nil {
+			return nil, fmt.Errorf("no policy %q; want all or some of %s", name, strings.Join(policies().names, ", "))
+		}
+		if !slices.Contains(chosen, p) {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen, nil
+}
+
+// An analysis is one run.
+type analysis struct {
+	facts         []*facts // those that are judged, by n
+	connects      []*connect
+	conversations []*conversation
+	byN           map[int]*facts
+	chosen        []*Policy
+	findings      []Finding
+}
+
+func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
+	a := &analysis{chosen: chosen, byN: make(map[int]*facts, len(all))}
+	mcp := map[string]bool{}
+	for _, f := range all {
+		if f.mcp {
+			mcp[f.origin] = true
+		}
+	}
+	j := newJoiner()
+	var loose []*facts
+	for _, f := range all {
+		if !mcp[f.origin] && !o.AllHTTP {
+			continue
+		}
+		a.facts, a.byN[f.n] = append(a.facts, f), f
+		switch {
+		case f.class != other && f.class != oauth && mcp[f.origin]:
+			j.join(f)
+		case mcp[f.origin]:
+			loose = append(loose, f)
+		default:
+			f.class = other
+		}
+	}
+	a.connects = j.connects
+	a.attach(loose)
+	for _, c := range a.connects {
+		slices.SortStableFunc(c.all, func(x, y *facts) int { return cmp.Compare(x.n, y.n) })
+		c.settle()
+	}
+	a.conversations = converse(a.connects)
+	return a
+}
+
+// attach gives exchanges that are no MCP messages, such as those of OAuth, to the connect of the same client that was
+// under way, or to the next one.
+func (a *analysis) attach(loose []*facts) {
+	byPlace := map[string][]*connect{}
+	for _, c := range a.connects {
+		place := c.client + " " + c.origin
+		byPlace[place] = append(byPlace[place], c)
+	}
+	for _, f := range loose {
+		list := byPlace[placeKey(f)]
+		if len(list) == 0 {
+			continue
+		}
+		i, found := slices.BinarySearchFunc(list, f.n, func(c *connect, n int) int { return cmp.Compare(c.first().n, n) })
+		if !found && i > 0 {
+			i--
+		}
+		f.connect = list[i]
+		f.transport = list[i].transport
+	}
+	for _, f := range loose {
+		if f.connect != nil {
+			f.connect.all = append(f.connect.all, f)
+		}
+	}
+}
+
+// policiesFor gives the policies that judge a conversation.
+func (a *analysis) policiesFor(v *conversation) []*Policy {
+	if a.chosen != nil {
+		return a.chosen
+	}
+	list := []*Policy{policies().byName[Recommended]}
+	if v != nil {
+		if p := policies().byName[v.client.policy]; p != nil && p.Name != Recommended {
+			list = append(list, p)
+		}
+	}
+	return list
+}

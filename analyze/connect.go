@@ -1,0 +1,361 @@
+package analyze
+
+import (
+	"slices"
+	"time"
+)
+
+// A connect is one attempt of one client to reach one endpoint, and all that it exchanged there afterwards: probes, the
+// handshake, requests, streams, until the same client begins anew.
+type connect struct {
+	client, origin, endpoint string
+	transport                set
+	info                     implementation
+	infoKnown                bool
+
+	all      []*facts
+	probes   []*facts // in order, superseded ones included
+	inits    []*facts
+	inited   []*facts
+	streams  []*facts // GET without Last-Event-ID
+	requests []*facts // request, optional-method, and discover in mid-session
+	sessions []string // ids that the server gave out or the client sent
+	conv     *conversation
+}
+
+func (c *connect) first() *facts { return c.all[0] }
+func (c *connect) last() *facts  { return c.all[len(c.all)-1] }
+
+// add takes an exchange into the connect.
+func (c *connect) add(f *facts) {
+	f.connect = c
+	c.all = append(c.all, f)
+	switch f.class {
+	case probe:
+		c.probes = append(c.probes, f)
+	case initialize:
+		c.inits = append(c.inits, f)
+	case initialized:
+		c.inited = append(c.inited, f)
+	case getStream:
+		c.streams = append(c.streams, f)
+	case request, optional, discover:
+		c.requests = append(c.requests, f)
+	}
+	if f.req.info != (implementation{}) && !c.infoKnown {
+		c.info, c.infoKnown = f.req.info, true
+	}
+	for _, id := range []string{f.req.session, f.issued} {
+		if id != "" && !slices.Contains(c.sessions, id) {
+			c.sessions = append(c.sessions, id)
+		}
+	}
+}
+
+// decisive gives the last of a step's exchanges that was not followed up by the same step.
+func decisive(list []*facts) *facts {
+	for _, f := range slices.Backward(list) {
+		if !f.superseded {
+			return f
+		}
+	}
+	return nil
+}
+
+// joiner puts exchanges, in the order of their requests, into connects.
+type joiner struct {
+	connects  []*connect
+	latest    map[string]*connect // by client and origin
+	byInfo    map[string]*connect // by client, origin and clientInfo
+	bySession map[string]*connect // by origin and session id
+	byConn    map[uint64]*connect
+	endpoints map[string]*connect // messages URL named by an HTTP+SSE stream
+	redirects map[string]*facts   // by target and client: the redirect that awaits its follower
+}
+
+func newJoiner() *joiner {
+	return &joiner{
+		latest: map[string]*connect{}, byInfo: map[string]*connect{}, bySession: map[string]*connect{},
+		byConn: map[uint64]*connect{}, endpoints: map[string]*connect{}, redirects: map[string]*facts{},
+	}
+}
+
+func placeKey(f *facts) string { return f.client + " " + f.origin }
+
+func infoKey(f *facts) string {
+	return placeKey(f) + " " + f.req.info.name + " " + f.req.info.version
+}
+
+// join finds the connect of an exchange, or begins one.
+func (j *joiner) join(f *facts) {
+	c := j.redirected(f)
+	if c == nil {
+		c = j.find(f)
+	}
+	if c == nil {
+		c = &connect{client: f.client, origin: f.origin, endpoint: f.url, transport: overHTTP}
+		j.connects = append(j.connects, c)
+	}
+	j.supersede(c, f)
+	c.add(f)
+	j.index(c, f)
+}
+
+func (j *joiner) index(c *connect, f *facts) {
+	place := c.client + " " + c.origin
+	j.latest[place] = c
+	j.byConn[f.conn] = c
+	if c.infoKnown {
+		j.byInfo[place+" "+c.info.name+" "+c.info.version] = c
+	}
+	for _, id := range []string{f.issued, f.req.session} {
+		if id != "" {
+			j.bySession[c.origin+" "+id] = c
+		}
+	}
+	if f.endpointURL != "" {
+		j.endpoints[f.client+" "+f.endpointURL] = c
+	}
+	if f.location != "" {
+		j.redirects[f.client+" "+f.location] = f
+	}
+}
+
+func (j *joiner) find(f *facts) *connect {
+	if f.httpMethod == "POST" {
+		if c := j.endpoints[f.client+" "+f.fullURL()]; c != nil {
+			f.transport = overSSE
+			if f.class == discover && len(c.inits) == 0 && len(c.requests) == 0 {
+				f.class = probe
+			}
+			return c
+		}
+	}
+	switch f.class {
+	case discover:
+		return j.findDiscover(f)
+	case initialize:
+		return j.findInitialize(f)
+	case getStream:
+		return j.findStream(f)
+	}
+	return j.findLater(f)
+}
+
+func (f *facts) fullURL() string {
+	if f.query != "" {
+		return f.url + "?" + f.query
+	}
+	return f.url
+}
+
+// redirected recognises the request that follows a redirect.
+func (j *joiner) redirected(f *facts) *connect {
+	key := f.client + " " + f.fullURL()
+	r := j.redirects[key]
+	if r == nil || r.connect == nil {
+		return nil
+	}
+	if f.httpMethod == "GET" && r.httpMethod == "POST" && f.req.session == r.req.session && f.conn == r.conn {
+		delete(j.redirects, key)
+		f.class = other // net/http asks again with GET after 301, 302 and 303: nobody's message
+		return r.connect
+	}
+	if f.httpMethod != r.httpMethod || f.req.key != r.req.key || f.req.method != r.req.method {
+		return nil
+	}
+	delete(j.redirects, key)
+	f.class, r.followed, r.superseded = r.class, f, true
+	return r.connect
+}
+
+// findDiscover tells a probe from a server/discover in mid-session (RULES of the probe: before any initialize and any
+// other request of its connect, with a version in _meta).
+func (j *joiner) findDiscover(f *facts) *connect {
+	prev := j.byInfo[infoKey(f)]
+	if prev == nil || f.req.version == "" {
+		if f.req.version == "" {
+			return j.findLater(f)
+		}
+		f.class = probe
+		if c := j.latest[placeKey(f)]; c != nil && c.onlyStreams() && c.endpoint == f.url {
+			return c
+		}
+		return nil
+	}
+	fresh := len(prev.inits) == 0 && len(prev.requests) == 0
+	if fresh && len(prev.probes) > 0 && prev.continues(f) {
+		f.class = probe
+		return prev
+	}
+	restarted := f.req.probeID || len(prev.probes) > 0 && prev.probes[0].req.key == f.req.key
+	if !fresh && !restarted && len(prev.requests) > 0 {
+		return prev
+	}
+	f.class = probe
+	return nil
+}
+
+// continues tells whether a further probe belongs to the same connect: with credentials after a refusal, with another
+// version after -32022, or once more after silence.
+func (c *connect) continues(f *facts) bool {
+	prev := c.probes[len(c.probes)-1]
+	if refusedThenAuthorized(prev, f) {
+		return true
+	}
+	return f.req.key != c.probes[0].req.key
+}
+
+func refusedThenAuthorized(prev, f *facts) bool {
+	return (prev.status == 401 || prev.status == 403) && f.req.auth != "" && f.req.auth != prev.req.auth && f.req.method == prev.req.method
+}
+
+func (c *connect) onlyStreams() bool { return len(c.streams) == len(c.all) }
+
+func (j *joiner) findInitialize(f *facts) *connect {
+	c := j.byInfo[infoKey(f)]
+	if c != nil && len(c.requests) == 0 {
+		last := decisive(c.inits)
+		if last == nil || refusedThenAuthorized(last, f) {
+			return c
+		}
+	}
+	if c = j.latest[placeKey(f)]; c != nil && c.onlyStreams() && c.endpoint == f.url {
+		return c
+	}
+	return nil
+}
+
+// findStream takes a GET to the session it names, or to the connect that is under way at its URL; else it may be the
+// first step of HTTP+SSE.
+func (j *joiner) findStream(f *facts) *connect {
+	if c := j.bySession[f.origin+" "+f.req.session]; f.req.session != "" && c != nil {
+		return c
+	}
+	c := j.latest[placeKey(f)]
+	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.onlyStreams() {
+		return nil
+	}
+	return c
+}
+
+// findLater takes what is neither probe nor handshake to the connect it belongs to: by session id, by clientInfo, by
+// TCP connection if that one's connect is still active, else to the latest one of this client.
+func (j *joiner) findLater(f *facts) *connect {
+	if c := j.bySession[f.origin+" "+f.req.session]; f.req.session != "" && c != nil {
+		return c
+	}
+	if f.req.info != (implementation{}) {
+		return j.byInfo[infoKey(f)]
+	}
+	latest, onConn := j.latest[placeKey(f)], j.byConn[f.conn]
+	if latest != nil && onConn != nil && onConn != latest && onConn.origin == f.origin && onConn.last().n > latest.first().n {
+		return onConn
+	}
+	if latest == nil || latest.endpoint == f.url || latest.transport == overSSE || f.class == other || f.class == oauth {
+		return latest
+	}
+	for _, c := range slices.Backward(j.connects[max(0, len(j.connects)-64):]) {
+		if c.client == f.client && c.origin == f.origin && c.endpoint == f.url {
+			return c
+		}
+	}
+	return nil
+}
+
+// supersede marks the earlier exchange that this one follows up, and sees whether this is a corrective retry.
+func (j *joiner) supersede(c *connect, f *facts) {
+	list := c.requests
+	switch f.class {
+	case probe:
+		list = c.probes
+		if prev := decisive(list); prev != nil && prev.reply.code == codeUnsupportedVersion && prev.reply.codeOK {
+			f.again = true
+		}
+	case initialize:
+		list = c.inits
+	case initialized:
+		list = c.inited
+	}
+	for _, prev := range slices.Backward(list[max(0, len(list)-16):]) {
+		if prev.superseded || prev.followed != nil {
+			continue
+		}
+		if refusedThenAuthorized(prev, f) && (f.class == probe || f.class == initialize || prev.req.call == f.req.call) {
+			prev.superseded = true
+			return
+		}
+		// A refused POST, then HTTP+SSE: the handshake on the stream's endpoint decides.
+		if f.class == initialize && f.transport == overSSE && prev.transport == overHTTP {
+			prev.superseded = true
+			return
+		}
+	}
+}
+
+// settle finds the connect's transport and ties replies on streams to their requests.
+func (c *connect) settle() {
+	posts := slices.ContainsFunc(c.all, func(f *facts) bool { return f.httpMethod == "POST" && f.url == c.endpoint && f.transport == overHTTP })
+	for _, f := range c.streams {
+		named := f.endpointURL != ""
+		if named || f == c.first() && !posts && f.req.session == "" {
+			c.transport, c.endpoint, f.transport = overSSE, f.url, overSSE
+		}
+	}
+	if c.transport == overSSE {
+		for _, f := range c.all {
+			if f.url != c.endpoint || f.httpMethod != "POST" {
+				f.transport = overSSE
+			}
+		}
+	}
+	for _, f := range c.all {
+		if f.transport == overSSE && f.via == viaBody {
+			f.via, f.kind = viaNothing, replyNone // HTTP+SSE: nobody reads a reply in the body of a POST's answer
+		}
+	}
+	c.tie()
+}
+
+// tie gives requests that were not answered in their own response the reply that came on another stream.
+func (c *connect) tie() {
+	type found struct {
+		streamReply
+		n    int
+		used bool
+	}
+	var replies map[string][]*found
+	for _, f := range c.all {
+		for _, r := range f.stream {
+			if replies == nil {
+				replies = map[string][]*found{}
+			}
+			replies[r.key] = append(replies[r.key], &found{streamReply: r, n: f.n})
+		}
+	}
+	if replies == nil {
+		return
+	}
+	for _, f := range c.all {
+		if f.req.key == "" || f.req.requests == 0 || f.status/100 != 2 || f.via&(viaBody|viaEvent) != 0 && f.via != anyVia {
+			continue
+		}
+		for _, r := range replies[f.req.key] {
+			if r.used || r.at.Before(f.started) || r.n == f.n {
+				continue
+			}
+			r.used = true
+			f.reply, f.kind, f.via, f.replyN, f.eventEnd = r.msg, r.msg.kind, viaStream, r.n, eventPlain
+			f.replyAt = r.at.Sub(f.started)
+			break
+		}
+	}
+}
+
+// until is when a step of the connect was over: its reply, or the last that was seen of it.
+func (f *facts) until() time.Time {
+	if f.replyAt >= 0 && f.kind&(replyResult|replyError) != 0 {
+		return f.started.Add(f.replyAt)
+	}
+	return f.finished
+}

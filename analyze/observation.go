@@ -1,0 +1,246 @@
+package analyze
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// observe reads an exchange once and keeps what any policy or finding may ask. The result holds none of its bytes.
+func observe(x *har.Exchange) *facts {
+	v := x.View()
+	f := &facts{
+		n: x.N, conn: x.Conn, client: hostOf(x.Client), server: strings.Clone(x.Server),
+		started: x.Started, end: x.End, complete: v.Complete, late: v.Late, httpMethod: clip(x.Method),
+		transport: overHTTP, reqBytes: len(x.Request.Raw), respBytes: len(x.Response.Raw),
+		replyAt: -1, retryMS: -1, endpoint: anyEndpoint,
+	}
+	for _, note := range x.Notes {
+		f.notes = append(f.notes, clip(note))
+	}
+	f.readURL(x.URL)
+	f.readRequest(v)
+	f.readTimes(x, v)
+	f.readAnswer(x, v)
+	f.classify()
+	f.readReply(v)
+	f.readIfClosed(v)
+	f.mcp = f.mcp || f.looksMCP()
+	return f
+}
+
+func hostOf(addr string) string {
+	if i := strings.LastIndexByte(addr, ':'); i > 0 {
+		addr = addr[:i]
+	}
+	return strings.Clone(addr)
+}
+
+func (f *facts) readURL(s string) {
+	f.url = clipLong(s)
+	if i := strings.IndexByte(f.url, '#'); i >= 0 {
+		f.url = f.url[:i]
+	}
+	f.url, f.query, _ = strings.Cut(f.url, "?")
+	f.origin = originOf(f.url)
+	if f.origin == "" {
+		f.origin = f.server
+	}
+}
+
+// originOf gives scheme and host of an absolute URL, "" for anything else.
+func originOf(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return ""
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	return strings.ToLower(scheme + "://" + host)
+}
+
+func (f *facts) path() string { return strings.TrimPrefix(f.url, originOf(f.url)) }
+
+// clipLong bounds a URL; longer ones keep their beginning.
+func clipLong(s string) string {
+	const most = 2000
+	if len(s) > most {
+		s = s[:most]
+	}
+	return strings.Clone(strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// readIfClosed reads a body that lasts until the connection ends, and was reset, as some HTTP libraries do: as whole.
+func (f *facts) readIfClosed(v *har.View) {
+	if v.Response == nil || v.Response.Framing != wire.ByClose || f.answer != cut || f.media == mediaStream {
+		return
+	}
+	c := *f
+	c.answer = whole
+	c.readReply(v)
+	f.ifClosed = &c
+}
+
+// readTimes finds when the answer began, when it ended, and when the client left.
+func (f *facts) readTimes(x *har.Exchange, v *har.View) {
+	f.firstByte = -1
+	last := time.Duration(0)
+	got := 0
+	for _, w := range x.Response.Writes {
+		if got >= len(x.Response.Raw)-v.Late {
+			break
+		}
+		if f.firstByte < 0 {
+			f.firstByte = w.At
+		}
+		last, got = w.At, got+w.Len
+	}
+	for _, w := range x.Request.Writes {
+		last = max(last, w.At)
+	}
+	switch x.End {
+	case har.EndClientFIN, har.EndClientRST, har.EndHang:
+		f.clientLeft, f.left = true, x.EndAt
+		last = max(last, x.EndAt)
+	case har.EndFIN, har.EndRST, har.EndNoCloseNotify, har.EndStopped:
+		if x.EndAt > last && (v.Response == nil || !v.Response.Complete) {
+			last = x.EndAt
+		}
+	}
+	f.finished = x.Started.Add(last)
+}
+
+// at gives when the byte before response offset off had come.
+func arrival(x *har.Exchange, off int) time.Duration {
+	got := 0
+	for _, w := range x.Response.Writes {
+		if got += w.Len; got >= off {
+			return w.At
+		}
+	}
+	return 0
+}
+
+// readAnswer finds how much of an answer came and what kind of body it has.
+func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
+	f.answer = answerOf(x, v)
+	for i := range v.Interim {
+		f.interim = append(f.interim, v.Interim[i].Status)
+	}
+	if v.Response == nil {
+		f.media = 0
+		if f.answer&^(unreachable|nothing|malformed|silence) == 0 {
+			f.media = mediaNone
+		}
+		return
+	}
+	h := &v.Response.Head
+	f.status, f.headBytes = h.Status, h.Len
+	f.mediaType, f.media = mediaOf(h)
+	f.encoding = clip(h.Get("Content-Encoding"))
+	f.retry, f.challenge, f.issued = clip(h.Get("Retry-After")), clip(h.Get("WWW-Authenticate")), clip(h.Get("Mcp-Session-Id"))
+	f.faults = v.Response.Faults
+	if loc := h.Get("Location"); loc != "" && h.Status/100 == 3 {
+		f.location = resolve(x.URL, loc)
+	}
+	if t := v.ResponseTail; t.Len > 0 && v.Response.Complete {
+		f.extra = spanned{t.Off, t.Len, true}
+	}
+	f.bodyAt = spanned{v.Response.Off + v.Response.Len, v.Response.End - v.Response.Off - v.Response.Len, true}
+}
+
+// answerOf tells how much of the answer had come when the exchange ended.
+func answerOf(x *har.Exchange, v *har.View) set {
+	for _, note := range x.Notes {
+		if strings.HasPrefix(note, "upstream:") && v.Response == nil {
+			return unreachable
+		}
+	}
+	if v.Response == nil {
+		return headless(x, v)
+	}
+	m := v.Response
+	switch {
+	case m.Complete:
+		return whole
+	case m.Framing == wire.Unframable || brokenChunks(m.Faults):
+		return malformed
+	}
+	switch x.End {
+	case har.EndFIN, har.EndNoCloseNotify, har.EndRST:
+		return cut
+	case har.EndClientFIN, har.EndClientRST, har.EndHang:
+		return stalled
+	}
+	return cut | stalled | whole
+}
+
+// headless is answerOf for an exchange without a final response head.
+func headless(x *har.Exchange, v *har.View) set {
+	raw := x.Response.Raw[:len(x.Response.Raw)-v.Late]
+	if n := len(v.Interim); n > 0 {
+		raw = raw[min(v.Interim[n-1].End, len(raw)):]
+	}
+	if notHTTP(raw) {
+		return malformed
+	}
+	switch x.End {
+	case har.EndFIN, har.EndNoCloseNotify, har.EndRST:
+		return nothing
+	case har.EndClientFIN, har.EndClientRST, har.EndHang:
+		return silence
+	}
+	return anyAnswer &^ unreachable
+}
+
+// notHTTP tells whether bytes cannot be the beginning of a response head.
+func notHTTP(raw []byte) bool {
+	raw = bytes.TrimLeft(raw, "\r\n")
+	const start = "HTTP/1."
+	n := min(len(raw), len(start))
+	return !strings.EqualFold(string(raw[:n]), start[:n]) || bytes.Contains(raw, []byte("\r\n\r\n")) || bytes.Contains(raw, []byte("\n\n"))
+}
+
+// brokenChunks tells whether the chunked framing was given up by the parser.
+func brokenChunks(faults []string) bool {
+	for _, f := range faults {
+		switch f {
+		case "malformed chunk size", "chunk data not followed by CRLF", "chunk-size line too long", "trailer section too long":
+			return true
+		}
+	}
+	return false
+}
+
+// mediaOf reads the Content-Type as clients do: the type alone, parameters ignored.
+func mediaOf(h *wire.Head) (string, set) {
+	value, ok := h.Lookup("Content-Type")
+	t, _, _ := strings.Cut(value, ";")
+	t = strings.ToLower(strings.TrimSpace(t))
+	switch {
+	case !ok || t == "":
+		return "", mediaNone
+	case t == "application/json":
+		return t, mediaJSON
+	case t == "text/event-stream":
+		return t, mediaStream
+	}
+	return clip(t), mediaOther
+}
+
+// resolve makes a Location or an endpoint absolute, "" if it is no URL.
+func resolve(base, ref string) string {
+	b, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	r, err := b.Parse(ref)
+	if err != nil {
+		return ""
+	}
+	r.Fragment = ""
+	return clipLong(r.String())
+}

@@ -1,0 +1,259 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// An Outcome is what became of a connect.
+type Outcome string
+
+const (
+	Unknown Outcome = "unknown" // cannot tell
+	Modern  Outcome = "modern"  // connected without a handshake, or at a modern version
+	Legacy  Outcome = "legacy"  // connected by initialize
+	Failed  Outcome = "failed"
+)
+
+// Observed is what the client was seen to do in the conversation's first connect.
+type Observed struct {
+	Outcome        Outcome `json:"outcome"`
+	Version        string  `json:"version"` // "" if none was agreed on
+	InitializeSent bool    `json:"initialize_sent"`
+	WaitMS         int64   `json:"wait_ms"` // from the first byte to the outcome
+}
+
+// observed reads the outcome from the traffic alone. A client that goes on to send requests has connected, whatever one
+// may think of the answers; where nothing follows, the answers decide.
+func (c *connect) observed() Observed {
+	o := Observed{Outcome: Unknown, InitializeSent: len(c.inits) > 0}
+	end := c.first().until()
+	switch {
+	case len(c.inits) > 0:
+		end = c.observeHandshake(&o)
+	case len(c.probes) > 0:
+		end = c.observeProbe(&o)
+	case len(c.requests) > 0:
+		end = c.observeRequests(&o)
+	case len(c.streams) > 0:
+		f := decisive(c.streams)
+		if c.transport == overSSE && f.settled() {
+			o.Outcome = Failed
+		}
+		end = f.until()
+	}
+	o.WaitMS = end.Sub(c.first().started).Milliseconds()
+	return o
+}
+
+func (c *connect) observeHandshake(o *Observed) time.Time {
+	f := decisive(c.inits)
+	end := f.until()
+	if f.kind == replyResult {
+		o.Version = first(f.reply.versions)
+	}
+	connected := Legacy
+	if modern(o.Version) {
+		connected = Modern
+	}
+	last := decisive(c.inited)
+	if last != nil {
+		end = last.until()
+	}
+	switch {
+	case c.wentOn(f.n):
+		o.Outcome = connected
+		if o.Version == "" {
+			o.Version = c.requests[0].req.header
+		}
+		return end
+	case last != nil && f.kind == replyResult && last.status/100 == 2:
+		o.Outcome = connected
+		return end
+	case last != nil && f.kind == replyResult && !last.settled(), !f.settled():
+		return end
+	case last == nil && f.kind == replyResult && f.end == har.EndStopped:
+		return end
+	}
+	o.Outcome, o.Version = Failed, ""
+	for _, s := range c.streams { // a client may wait for its stream before it gives up
+		if s.finished.After(end) && len(c.inited) == 0 {
+			end = s.finished
+		}
+	}
+	return end
+}
+
+func (c *connect) observeProbe(o *Observed) time.Time {
+	f := decisive(c.probes)
+	end := f.until()
+	switch {
+	case c.wentOn(f.n):
+		o.Outcome, o.Version = Modern, c.requests[0].req.version
+		if o.Version == "" {
+			o.Outcome, o.Version = Legacy, c.requests[0].req.header
+		}
+	case f.kind == replyResult && f.reply.discover && f.status/100 == 2 && slices.Contains(f.reply.versions, f.req.version):
+		o.Outcome, o.Version = Modern, f.req.version
+	case f.settled():
+		o.Outcome = Failed
+	}
+	return end
+}
+
+// observeRequests is for clients that know the server already, and for recordings that began too late.
+func (c *connect) observeRequests(o *Observed) time.Time {
+	f := c.requests[0]
+	for _, r := range c.requests {
+		if r.kind == replyResult || r.kind == replyError {
+			f = r
+			break
+		}
+	}
+	if f.kind == replyResult || f.kind == replyError {
+		o.Outcome, o.Version = Legacy, f.req.header
+		if f.req.era() == eraModern {
+			o.Outcome, o.Version = Modern, f.req.version
+		}
+	}
+	return f.until()
+}
+
+// wentOn tells whether requests followed exchange n.
+func (c *connect) wentOn(n int) bool {
+	return slices.ContainsFunc(c.requests, func(f *facts) bool { return f.n > n })
+}
+
+// settled tells whether all that the client waited for is in the recording: the answer came whole, broke off, or the
+// client left.
+func (f *facts) settled() bool {
+	return f.answer != 0 && f.answer&(f.answer-1) == 0 && f.kind&(f.kind-1) == 0 && f.end != har.EndStopped
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// A Prediction is what a policy says of a whole connect: probe, initialize, initialized. The first rule that ends it
+// decides; a step that the policy would take and the recording does not hold is taken to succeed.
+type Prediction struct {
+	Outcome   Outcome `json:"outcome"`
+	Assumed   bool    `json:"assumed"`
+	Verdict   string  `json:"verdict"`
+	Rule      string  `json:"rule"`
+	Exchange  int     `json:"exchange"`
+	Tentative bool    `json:"tentative,omitempty"`
+}
+
+// predict walks the connect's steps as the policy's client would.
+func (p *Policy) predict(c *connect) Prediction {
+	switch {
+	case len(c.probes) > 0:
+		return p.predictProbe(c)
+	case len(c.inits) > 0:
+		return p.predictHandshake(c, Prediction{})
+	case c.transport == overSSE && len(c.streams) > 0:
+		return p.predictStream(c)
+	case len(c.requests) > 0:
+		return p.predictRequest(c)
+	}
+	return Prediction{Outcome: Unknown, Verdict: "inconclusive"}
+}
+
+func (p *Policy) predictProbe(c *connect) Prediction {
+	var d Prediction
+	for i, f := range c.probes {
+		if f.superseded {
+			continue
+		}
+		v := p.judge(f)
+		d = Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: f.n, Tentative: v.Tentative}
+		word, _, _ := strings.Cut(v.Verdict, "@")
+		switch word {
+		case "modern":
+			d.Outcome = Modern
+			return d
+		case "legacy-fallback":
+			return p.predictHandshake(c, d)
+		case "unspecified", "inconclusive":
+			d.Outcome = Unknown
+			return d
+		case "corrective-retry":
+			if decisive(c.probes[i+1:]) == nil {
+				d.Outcome, d.Assumed = Modern, true
+				return d
+			}
+			continue
+		}
+		return d
+	}
+	return d
+}
+
+// predictHandshake goes on with initialize; d is what led to it.
+func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
+	for _, step := range [...]*facts{decisive(c.inits), decisive(c.inited)} {
+		if step == nil {
+			if d.Outcome != Modern {
+				d.Outcome = Legacy
+			}
+			d.Assumed = true
+			return d
+		}
+		v := p.judge(step)
+		if v.Verdict != "delivered" {
+			d = Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n}
+			if v.Verdict == "unspecified" || v.Verdict == "inconclusive" {
+				d.Outcome = Unknown
+			}
+			return d
+		}
+		if d.Rule == "" {
+			d = Prediction{Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n}
+		}
+		if step.class == initialize {
+			d.Outcome = Legacy
+			if modern(first(step.reply.versions)) {
+				d.Outcome = Modern
+			}
+		}
+	}
+	return d
+}
+
+// predictStream is for HTTP+SSE clients that never got to send initialize.
+func (p *Policy) predictStream(c *connect) Prediction {
+	f := decisive(c.streams)
+	v := p.judge(f)
+	d := Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: f.n}
+	switch v.Verdict {
+	case "delivered":
+		d.Outcome, d.Assumed = Legacy, true
+	case "unspecified", "inconclusive":
+		d.Outcome = Unknown
+	}
+	return d
+}
+
+// predictRequest is for connects without a handshake in the recording: their first request decides.
+func (p *Policy) predictRequest(c *connect) Prediction {
+	f := c.requests[0]
+	v := p.judge(f)
+	d := Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: f.n, Assumed: true}
+	switch v.Verdict {
+	case "delivered", "keep-connected", "pass-through", "reinitialize", "reinitialize+retry-once", "resume":
+		d.Outcome = Legacy
+		if f.req.era() == eraModern {
+			d.Outcome = Modern
+		}
+	case "unspecified", "inconclusive":
+		d.Outcome = Unknown
+	}
+	return d
+}

@@ -1,0 +1,278 @@
+package analyze
+
+import (
+	"bytes"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// readReply finds the answer to the request in the exchange's own response.
+func (f *facts) readReply(v *har.View) {
+	f.kind, f.via, f.eventEnd = replyNone, viaNothing, eventPlain
+	const headless = unreachable | nothing | malformed | silence
+	switch {
+	case v.Response == nil:
+		if f.answer&^headless != 0 {
+			f.kind, f.via = anyReply, anyVia
+		}
+		f.endpoint = endpointAbsent
+		if f.answer&^headless != 0 {
+			f.endpoint = anyEndpoint
+		}
+	case f.media == mediaStream && f.status/100 == 2 && f.answer != malformed:
+		f.readStream(v)
+	default:
+		f.endpoint = endpointAbsent
+		f.readBody(v)
+	}
+}
+
+// readBody reads a body that is one JSON text, or claims to be.
+func (f *facts) readBody(v *har.View) {
+	body, err := v.ResponseBody()
+	if err != nil {
+		f.undecoded, f.body = clip(err.Error()), "encoded"
+	}
+	text := bytes.TrimPrefix(body, []byte("\uFEFF"))
+	off := len(body) - len(text)
+	exact := utf8.Valid(text)
+	if !exact {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	var rpc wire.RPC
+	if err == nil {
+		rpc = wire.ParseRPC(text)
+		f.body = bodyWord(text, rpc.JSON)
+	}
+	if f.answer != whole {
+		if f.answer&whole != 0 {
+			f.kind, f.via = anyReply, anyVia
+		}
+		return
+	}
+	at := func(s spanned) spanned {
+		if !s.ok || !exact {
+			return spanned{}
+		}
+		raw, ok := v.At(wire.ToClient, wire.Span{Off: s.off + off, Len: s.len})
+		return spanned{raw.Off, raw.Len, ok}
+	}
+	switch {
+	case len(body) == 0 && err == nil:
+		f.kind = replyEmpty
+	case !rpc.JSON:
+		f.kind = replyNotJSON
+		f.reply = message{kind: replyNotJSON, why: rpc.Why, at: f.bodyAt}
+		if f.undecoded != "" {
+			f.reply.why = f.undecoded
+		}
+	default:
+		f.reply, f.kind = f.pick(&rpc)
+		f.reply.relocate(at)
+		f.reply.at = f.bodyAt
+		if f.kind&(replyResult|replyError) != 0 && f.media == mediaJSON {
+			f.via = viaBody
+		}
+	}
+	if len(v.X.Response.Writes) > 0 && v.Response != nil {
+		f.replyAt = arrival(v.X, v.Response.End)
+	}
+}
+
+// relocate maps spans within a body to spans of the exchange's bytes.
+func (m *message) relocate(at func(spanned) spanned) {
+	m.errAt = at(m.errAt)
+	for i := range m.dup {
+		m.dup[i].at = at(m.dup[i].at)
+	}
+}
+
+// pick takes from one JSON text, a batch included, the message that a client would act on. One invalid element makes the
+// whole batch invalid (typescript-sdk #2571).
+func (f *facts) pick(rpc *wire.RPC) (message, set) {
+	if rpc.Kind != wire.Batch {
+		m := readMessage(rpc)
+		return m, f.correlate(&m)
+	}
+	best, kind := message{kind: replyNo, why: "an array without a reply"}, replyNo
+	for i := range rpc.Items {
+		m := readMessage(&rpc.Items[i])
+		k := f.correlate(&m)
+		if k == replyInvalid {
+			m.why = "an element of the array is not valid: " + m.why
+			return m, k
+		}
+		if k > kind {
+			best, kind = m, k
+		}
+	}
+	return best, kind
+}
+
+// correlate says what a message is to this exchange's request.
+func (f *facts) correlate(m *message) set {
+	if m.kind != replyResult && m.kind != replyError {
+		return m.kind
+	}
+	switch {
+	case m.idState != "present":
+		return replyIDAbsent
+	case slices.Contains(f.req.ids, m.key):
+		return m.kind
+	}
+	return replyOtherID
+}
+
+// bodyWord says what a body is, by its bytes alone.
+func bodyWord(text []byte, json bool) string {
+	t := bytes.TrimLeft(text, " \t\r\n")
+	switch {
+	case len(text) == 0:
+		return "empty"
+	case json:
+		return "json"
+	case len(t) > 0 && t[0] == '<' && bytes.Contains(bytes.ToLower(t[:min(len(t), 512)]), []byte("<html")),
+		bytes.HasPrefix(bytes.ToLower(t[:min(len(t), 16)]), []byte("<!doctype html")):
+		return "html"
+	}
+	return "text"
+}
+
+// readStream reads an event stream by the standard: events that a blank line ended, of type message, with data.
+func (f *facts) readStream(v *har.View) {
+	f.body = "event-stream"
+	f.endpoint = endpointAbsent
+	events := v.Events()
+	own := len(f.req.ids) > 0
+	found := false
+	for i := range events {
+		e := &events[i]
+		f.readFields(e)
+		if len(e.Data) == 0 || found {
+			continue
+		}
+		if e.Type == "endpoint" && e.Complete {
+			f.readEndpoint(v, string(e.Data))
+			continue
+		}
+		if !e.Complete || e.Type != "" && e.Type != "message" {
+			f.readOddEvent(v, e)
+			continue
+		}
+		found = f.readEvent(v, e) && own
+	}
+	ended := f.answer&^(whole|cut|stalled) == 0 && f.answer&(f.answer-1) == 0
+	if !ended && !found {
+		f.kind |= replyResult | replyError
+		f.endpoint |= endpointSame
+	}
+}
+
+func (f *facts) readFields(e *wire.Event) {
+	f.comments += e.Comments
+	if !e.Complete {
+		return
+	}
+	if e.Data != nil {
+		f.events++
+	}
+	if e.HasID && e.ID != "" {
+		f.eventID, f.lastEventID = true, clip(e.ID)
+	}
+	if e.Retry >= 0 {
+		f.retryMS = e.Retry
+	}
+}
+
+func (f *facts) readEndpoint(v *har.View, data string) {
+	if f.endpointURL != "" {
+		return
+	}
+	f.endpointURL = resolve(v.X.URL, data)
+	f.endpoint = endpointForeign
+	if o := originOf(f.endpointURL); o != "" && o == originOf(v.X.URL) {
+		f.endpoint = endpointSame
+	}
+}
+
+// readEvent reads one message event and tells whether it answered the request.
+func (f *facts) readEvent(v *har.View, e *wire.Event) bool {
+	m, kind := f.eventMessage(v, e)
+	switch kind {
+	case replyResult, replyError:
+		f.reply, f.kind, f.via = m, kind, viaEvent
+		f.replyAt = f.eventTime(v, e)
+		if body, _ := v.ResponseBody(); e.End() == len(body) && body[e.End()-1] == '\r' {
+			f.eventEnd = eventLoneCR
+		} else {
+			f.eventEnd = eventPlain
+		}
+		return true
+	case replyOtherID:
+		f.keepReply(v, e, m)
+	case replyNo:
+		if m.idState == "present" {
+			f.serverRequests++
+		}
+	}
+	if rank(kind) > rank(f.kind) {
+		f.reply, f.kind = m, kind
+	}
+	return false
+}
+
+// rank orders what a stream without a reply is taken for: a malformed reply before anything else.
+func rank(kind set) int {
+	return slices.Index([]set{replyNone, replyNo, replyOtherID, replyIDAbsent, replyInvalid}, kind)
+}
+
+func (f *facts) eventMessage(v *har.View, e *wire.Event) (message, set) {
+	rpc := wire.ParseRPC(e.Data)
+	m := readMessage(&rpc)
+	kind := f.correlate(&m)
+	if rpc.Kind == wire.Batch || !rpc.JSON {
+		kind = replyInvalid // an event carries one message
+		m.kind = kind
+	}
+	raw, ok := v.At(wire.ToClient, e.Span)
+	m.at = spanned{raw.Off, raw.Len, ok}
+	m.errAt, m.dup = spanned{}, nil
+	for _, d := range rpc.Duplicates {
+		m.dup = append(m.dup, duplicate{clip(d.Name), m.at})
+	}
+	return m, kind
+}
+
+// readOddEvent looks for the reply where the standard does not: under another event type, or without the blank line. Some
+// clients read it there, so it is kept as a fact and not as the reply.
+func (f *facts) readOddEvent(v *har.View, e *wire.Event) {
+	m, kind := f.eventMessage(v, e)
+	if kind&(replyResult|replyError) == 0 || f.kind&(replyResult|replyError) != 0 {
+		return
+	}
+	f.eventEnd = eventTyped
+	if !e.Complete {
+		f.eventEnd = eventUnterminated
+	}
+	f.reply.at = m.at
+}
+
+func (f *facts) keepReply(v *har.View, e *wire.Event, m message) {
+	if len(f.stream) >= maxStreamReplies {
+		f.dropped++
+		return
+	}
+	f.stream = append(f.stream, streamReply{key: m.key, at: f.started.Add(f.eventTime(v, e)), msg: m})
+}
+
+// eventTime gives when an event's last byte had come.
+func (f *facts) eventTime(v *har.View, e *wire.Event) time.Duration {
+	if raw, ok := v.At(wire.ToClient, e.Span); ok {
+		return arrival(v.X, raw.End())
+	}
+	return arrival(v.X, v.Response.End)
+}

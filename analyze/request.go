@@ -1,0 +1,163 @@
+package analyze
+
+import (
+	"bytes"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// probePrefix begins the id of every probe of the TypeScript client.
+const probePrefix = "server-discover-probe-"
+
+func (f *facts) readRequest(v *har.View) {
+	if v.Request == nil {
+		return
+	}
+	h := &v.Request.Head
+	f.httpMethod = clip(h.Method)
+	r := &f.req
+	r.header, r.session = clip(h.Get("MCP-Protocol-Version")), clip(h.Get("Mcp-Session-Id"))
+	r.lastEvent, r.accept, r.agent = clip(h.Get("Last-Event-ID")), clip(h.Get("Accept")), clip(h.Get("User-Agent"))
+	if a := h.Get("Authorization"); a != "" {
+		r.auth = fingerprint([]byte(a))
+	}
+	if h.Method != "POST" {
+		return
+	}
+	body := v.RequestBody()
+	rpc := wire.ParseRPC(body)
+	r.json = rpc.JSON
+	r.read(&rpc)
+	r.shape = shapeOf(body, 3)
+	r.params = shapeOf(rpc.Params.Raw, 1)
+}
+
+func (r *reqFacts) read(rpc *wire.RPC) {
+	for _, d := range rpc.Duplicates {
+		r.dup = append(r.dup, duplicate{clip(d.Name), spanned{d.Last.Off, len(d.Last.Raw), true}})
+	}
+	switch rpc.Kind {
+	case wire.Batch:
+		r.batch, r.kind = true, "batch"
+		r.readBatch(rpc.Items)
+		return
+	case wire.Request:
+		r.kind, r.requests = "request", 1
+	case wire.Notification:
+		r.kind = "notification"
+	case wire.Result:
+		r.kind = "result"
+	case wire.Error:
+		r.kind = "error"
+	default:
+		r.kind = "invalid"
+		if rpc.JSON && rpc.Method != "" && rpc.ID.Present() && !rpc.ID.Null() {
+			r.requests = 1
+		}
+	}
+	r.method = clip(rpc.Method)
+	if rpc.ID.Present() {
+		r.id, r.key = clip(string(rpc.ID.Raw)), idKey(rpc.ID)
+		r.ids = []string{r.key}
+		s, _ := rpc.ID.String()
+		r.probeID = strings.HasPrefix(s, probePrefix)
+	}
+	r.readParams(rpc)
+}
+
+// readBatch takes a batch for what its first request is, or its first message if there is none.
+func (r *reqFacts) readBatch(items []wire.RPC) {
+	for i := range items {
+		it := &items[i]
+		if it.Kind == wire.Request {
+			if r.requests++; r.requests == 1 {
+				r.method = clip(it.Method)
+				r.id, r.key = clip(string(it.ID.Raw)), idKey(it.ID)
+				r.readParams(it)
+			}
+			r.ids = append(r.ids, idKey(it.ID))
+		}
+	}
+	if r.requests == 0 && len(items) > 0 {
+		r.method = clip(items[0].Method)
+		if items[0].Kind == wire.Result || items[0].Kind == wire.Error {
+			r.kind = "result"
+		}
+	}
+}
+
+func (r *reqFacts) readParams(rpc *wire.RPC) {
+	p := rpc.Params.Raw
+	if r.method == "initialize" {
+		s, _ := wire.Lookup(p, "protocolVersion").String()
+		r.version, r.info = clip(s), readInfo(wire.Lookup(p, "clientInfo").Raw)
+	} else {
+		const meta = "io.modelcontextprotocol/"
+		s, _ := wire.Lookup(p, "_meta", meta+"protocolVersion").String()
+		r.version, r.info = clip(s), readInfo(wire.Lookup(p, "_meta", meta+"clientInfo").Raw)
+	}
+	if r.method != "" && rpc.ID.Present() {
+		r.call = callKey(r.method, p)
+	}
+}
+
+// callKey identifies a call by its method and what it asks for, so that a repetition is known as one: name, uri and
+// arguments, without ids and _meta.
+func callKey(method string, params []byte) string {
+	h := fnv.New64a()
+	for _, name := range []string{"name", "uri", "arguments", "cursor", "ref", "argument", "level"} {
+		h.Write(wire.Lookup(params, name).Raw)
+		h.Write([]byte{0})
+	}
+	return method + "#" + strconv.FormatUint(h.Sum64(), 36)
+}
+
+func fingerprint(b []byte) string {
+	h := fnv.New64a()
+	h.Write(b)
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// shapeOf gives the names of the first n members of a JSON object as they were sent, which is a mark of the library that
+// wrote it. It looks at the text only and gives "" where that is not plain.
+func shapeOf(text []byte, n int) string {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	if !isObject(text) {
+		return ""
+	}
+	var members []string
+	depth := 0
+	for i := 0; i < len(text) && len(members) < n; i++ {
+		switch text[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := stringEnd(text, i)
+			rest := bytes.TrimLeft(text[min(end, len(text)):], " \t\r\n")
+			if depth == 1 && len(rest) > 0 && rest[0] == ':' {
+				members = append(members, clip(string(text[i+1:end-1])))
+			}
+			i = end - 1
+		}
+	}
+	return strings.Join(members, ",")
+}
+
+// stringEnd gives the offset behind the JSON string that begins at i, at most the end of text.
+func stringEnd(text []byte, i int) int {
+	for j := i + 1; j < len(text); j++ {
+		switch text[j] {
+		case '\\':
+			j++
+		case '"':
+			return j + 1
+		}
+	}
+	return len(text) + 1
+}

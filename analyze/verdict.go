@@ -1,0 +1,41 @@
+package analyze
+
+import (
+	"strings"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// A Verdict is what one policy makes of one exchange.
+type Verdict struct {
+	Verdict   string `json:"verdict"`
+	Rule      string `json:"rule"` // "" for unspecified and inconclusive
+	Tentative bool   `json:"tentative,omitempty"`
+	Error     string `json:"error,omitempty"` // what the client's caller gets
+	Why       string `json:"why"`
+	Level     string `json:"level,omitempty"`
+	Source    string `json:"source,omitempty"`
+}
+
+// judge applies the first rule that matches. A rule that would match but for something that was not captured ends the
+// search: what comes after it must not be guessed.
+func (p *Policy) judge(f *facts) Verdict {
+	if p.TakesResetAsEnd && f.ifClosed != nil {
+		c := *f.ifClosed
+		c.class, c.transport, c.again, c.followed = f.class, f.transport, f.again, f.followed
+		f = &c
+	}
+	for i := range p.Rules {
+		x := &p.Rules[i]
+		switch x.match.eval(f, p) {
+		case har.True:
+			return Verdict{
+				Verdict: strings.Replace(x.Verdict, "VERSION", p.version(f), 1), Rule: x.ID, Tentative: x.Tentative,
+				Error: x.Error, Why: x.Why, Level: x.Level, Source: x.Source,
+			}
+		case har.Unknown:
+			return Verdict{Verdict: "inconclusive", Why: "rule " + x.ID + " hangs on bytes that were not captured"}
+		}
+	}
+	return Verdict{Verdict: "unspecified", Why: "no rule speaks of this"}
+}

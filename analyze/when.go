@@ -1,0 +1,285 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// A When is a rule's conditions. All that are stated must hold; of a list, one.
+type When struct {
+	Class     []string `json:"class,omitempty"`     // what the exchange is for
+	Transport []string `json:"transport,omitempty"` // streamable-http, http+sse, stdio
+	Answer    []string `json:"answer,omitempty"`    // how much of an answer came
+	Status    []string `json:"status,omitempty"`    // "404", "5xx", "502-599"
+	Media     []string `json:"media,omitempty"`     // json, event-stream, other, none
+	Reply     []string `json:"reply,omitempty"`     // what the answer says to the request
+	Via       []string `json:"via,omitempty"`       // where the reply stood: body, event, stream
+	Event     []string `json:"event,omitempty"`     // how the event with the reply was ended and named
+	Endpoint  []string `json:"endpoint,omitempty"`  // what an HTTP+SSE stream said of where to send messages
+	Era       []string `json:"era,omitempty"`       // of the request: legacy, modern
+	Offer     []string `json:"offer,omitempty"`     // how the versions named relate to the policy's
+	Code      []int64  `json:"code,omitempty"`      // the readable error code of the answer
+	Encoding  []string `json:"encoding,omitempty"`  // Content-Encoding
+	Framing   []string `json:"framing,omitempty"`   // departures from RFC 9112 in the answer, one of which is there
+
+	Interim  []string `json:"interim,omitempty"`   // status of a 1xx that came before the final response
+	HeadOver int      `json:"head_over,omitempty"` // the answer's head has more bytes
+
+	Session         *bool `json:"session,omitempty"`           // the request carried a session id
+	Again           *bool `json:"again,omitempty"`             // the corrective retry, or the repeated call
+	ProbeID         *bool `json:"probe_id,omitempty"`          // the id is that of a TypeScript probe
+	Followed        *bool `json:"followed,omitempty"`          // the client followed this redirect
+	RPC20           *bool `json:"rpc20,omitempty"`             // jsonrpc is exactly "2.0"
+	SaysSessionGone *bool `json:"says_session_gone,omitempty"` // the error's text says so
+	ToolError       *bool `json:"tool_error,omitempty"`        // isError is true
+	Resumable       *bool `json:"resumable,omitempty"`         // an event id came
+	Decoded         *bool `json:"decoded,omitempty"`           // the body's Content-Encoding could be undone
+}
+
+// A matcher is a When in the form in which it is evaluated. A mask of 0 means any.
+type matcher struct {
+	compiled bool
+	class    set
+
+	transport, answer, media, reply, via, event, endpoint, era, offer set
+
+	status, interim   []statusRange
+	headOver          int
+	codes             []int64
+	encoding, framing []string
+
+	session, again, probeID, followed, rpc20, gone, toolErr, resumable, decoded har.Tri
+}
+
+type statusRange struct{ from, to int }
+
+func (w *When) compile() (matcher, error) {
+	m := matcher{
+		compiled: true, headOver: w.HeadOver, codes: w.Code, encoding: w.Encoding, framing: w.Framing,
+		session: tri(w.Session), again: tri(w.Again), probeID: tri(w.ProbeID), followed: tri(w.Followed),
+		rpc20: tri(w.RPC20), gone: tri(w.SaysSessionGone), toolErr: tri(w.ToolError), resumable: tri(w.Resumable),
+		decoded: tri(w.Decoded),
+	}
+	if len(w.Class) == 0 {
+		return m, fmt.Errorf("when: want a class")
+	}
+	for _, c := range []struct {
+		name  string
+		words names
+		list  []string
+		to    *set
+	}{
+		{"class", classNames, w.Class, &m.class}, {"transport", transportNames, w.Transport, &m.transport},
+		{"answer", answerNames, w.Answer, &m.answer}, {"media", mediaNames, w.Media, &m.media},
+		{"reply", replyNames, w.Reply, &m.reply}, {"via", viaNames, w.Via, &m.via},
+		{"event", eventNames, w.Event, &m.event}, {"endpoint", endpointNames, w.Endpoint, &m.endpoint},
+		{"era", eraNames, w.Era, &m.era}, {"offer", offerNames, w.Offer, &m.offer},
+	} {
+		for _, word := range c.list {
+			i := slices.Index(c.words, word)
+			if i < 0 {
+				return m, fmt.Errorf("when: %s %q is none of %s", c.name, word, strings.Join(c.words, ", "))
+			}
+			*c.to |= 1 << i
+		}
+	}
+	var err error
+	if m.status, err = parseStatuses(w.Status); err != nil {
+		return m, err
+	}
+	m.interim, err = parseStatuses(w.Interim)
+	return m, err
+}
+
+func parseStatuses(list []string) ([]statusRange, error) {
+	var out []statusRange
+	for _, s := range list {
+		r, err := parseStatus(s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func tri(b *bool) har.Tri {
+	switch {
+	case b == nil:
+		return har.Unknown
+	case *b:
+		return har.True
+	}
+	return har.False
+}
+
+func parseStatus(s string) (statusRange, error) {
+	from, to, isRange := strings.Cut(s, "-")
+	if d, ok := strings.CutSuffix(s, "xx"); ok && len(d) == 1 {
+		from, to, isRange = d+"00", d+"99", true
+	}
+	if !isRange {
+		to = from
+	}
+	a, err1 := strconv.Atoi(from)
+	b, err2 := strconv.Atoi(to)
+	if err1 != nil || err2 != nil || a < 100 || b > 999 || a > b {
+		return statusRange{}, fmt.Errorf("when: status %q: want a status, a range of two or a class such as 5xx", s)
+	}
+	return statusRange{a, b}, nil
+}
+
+// eval tells whether the conditions hold: har.Unknown if that hangs on something that was not captured.
+func (m *matcher) eval(f *facts, p *Policy) har.Tri {
+	if m.class&(1<<f.class) == 0 {
+		return har.False
+	}
+	res := har.True
+	for _, t := range [...]har.Tri{
+		known(m.transport, f.transport, anyTransport), known(m.answer, f.answer, anyAnswer), m.evalStatus(f),
+		known(m.media, f.media, anyMedia), known(m.reply, f.kind, anyReply), known(m.via, f.via, anyVia),
+		known(m.event, f.eventEnd, anyEvent), known(m.endpoint, f.endpoint, anyEndpoint),
+		known(m.era, f.req.era(), anyEra), m.evalFlags(f), m.evalTexts(f),
+	} {
+		if res = and(res, t); res == har.False {
+			return res
+		}
+	}
+	if m.codes != nil {
+		res = and(res, m.evalCode(f))
+	}
+	if m.offer != 0 && res != har.False {
+		res = and(res, known(m.offer, p.offer(f), anyOffer))
+	}
+	return res
+}
+
+// known compares what a fact may be with what a condition wants.
+func known(want, fact, anything set) har.Tri {
+	if fact == 0 {
+		fact = anything
+	}
+	switch {
+	case want == 0 || fact&^want == 0:
+		return har.True
+	case fact&want == 0:
+		return har.False
+	}
+	return har.Unknown
+}
+
+func and(a, b har.Tri) har.Tri {
+	switch {
+	case a == har.False || b == har.False:
+		return har.False
+	case a == har.Unknown || b == har.Unknown:
+		return har.Unknown
+	}
+	return har.True
+}
+
+func (m *matcher) evalStatus(f *facts) har.Tri {
+	if m.status == nil {
+		return har.True
+	}
+	if f.status == 0 {
+		if f.answer&^(unreachable|nothing|malformed|silence) != 0 {
+			return har.Unknown
+		}
+		return har.False
+	}
+	if inRanges(m.status, f.status) {
+		return har.True
+	}
+	return har.False
+}
+
+func inRanges(list []statusRange, status int) bool {
+	return slices.ContainsFunc(list, func(r statusRange) bool { return r.from <= status && status <= r.to })
+}
+
+// evalCode compares the error code that a client reads. At an error status any readable code counts, else only that of a
+// reply; an event that is no valid message has none.
+func (m *matcher) evalCode(f *facts) har.Tri {
+	if f.kind&(f.kind-1) != 0 || f.kind == 0 {
+		return har.Unknown
+	}
+	counts := f.status >= 300 || f.kind == replyError || f.kind == replyInvalid && f.media != mediaStream
+	if counts && f.reply.codeOK && slices.Contains(m.codes, f.reply.code) {
+		return har.True
+	}
+	return har.False
+}
+
+func (m *matcher) evalFlags(f *facts) har.Tri {
+	for _, c := range [...]struct {
+		want har.Tri
+		is   bool
+	}{
+		{m.session, f.req.session != ""}, {m.again, f.again}, {m.probeID, f.req.probeID}, {m.followed, f.followed != nil},
+		{m.rpc20, f.reply.rpc20}, {m.gone, f.reply.gone}, {m.toolErr, f.reply.toolErr}, {m.resumable, f.eventID},
+		{m.decoded, f.undecoded == ""},
+	} {
+		if c.want == har.True && !c.is || c.want == har.False && c.is {
+			return har.False
+		}
+	}
+	return har.True
+}
+
+func (m *matcher) evalTexts(f *facts) har.Tri {
+	if m.headOver > 0 && f.headBytes <= m.headOver {
+		return har.False
+	}
+	if m.interim != nil && !slices.ContainsFunc(f.interim, func(status int) bool { return inRanges(m.interim, status) }) {
+		return har.False
+	}
+	if m.encoding != nil && !slices.Contains(m.encoding, strings.ToLower(f.encoding)) {
+		return har.False
+	}
+	if m.framing != nil && !slices.ContainsFunc(m.framing, func(s string) bool { return slices.Contains(f.faults, s) }) {
+		return har.False
+	}
+	return har.True
+}
+
+// offer says how the versions that the server names relate to those that the policy's client speaks.
+func (p *Policy) offer(f *facts) set {
+	m := &f.reply
+	usable, mine := m.named, p.Modern
+	switch {
+	case f.kind == 0 || f.kind&(f.kind-1) != 0:
+		return anyOffer
+	case f.class == initialize:
+		usable, mine = usable && (m.init || m.kind != replyResult), p.Legacy
+	case m.kind == replyResult:
+		usable = usable && m.discover
+	}
+	if !usable {
+		return offerUnusable
+	}
+	best := offerLegacy
+	for _, v := range m.versions {
+		if slices.Contains(mine, v) {
+			return offerCommon
+		}
+		if modern(v) {
+			best = offerModern
+		}
+	}
+	return best
+}
+
+// version gives the version that both sides speak.
+func (p *Policy) version(f *facts) string {
+	for _, v := range p.Modern {
+		if slices.Contains(f.reply.versions, v) {
+			return v
+		}
+	}
+	return ""
+}
