@@ -45,10 +45,29 @@ func (a *app) open(name string) (*recording, error) {
 }
 
 func (a *app) openFile(name string) (io.ReadCloser, error) {
-	if name == stdio {
-		return io.NopCloser(a.stdin), nil
+	switch {
+	case name != stdio:
+		return os.Open(name)
+	case a.spooled != "":
+		return os.Open(a.spooled)
 	}
-	return os.Open(name)
+	return io.NopCloser(a.stdin), nil
+}
+
+// spool copies stdin to a temporary file, so that "-" can be opened more than once.
+func (a *app) spool() (remove func(), err error) {
+	f, err := os.CreateTemp("", "mcptap-stdin-")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	a.spooled = f.Name()
+	remove = func() { os.Remove(a.spooled) }
+	if _, err := io.Copy(f, a.stdin); err != nil {
+		remove()
+		return nil, fileTrouble("stdin", err)
+	}
+	return remove, nil
 }
 
 func openCorpus(name, entry string) (*recording, error) {

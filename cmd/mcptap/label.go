@@ -24,8 +24,20 @@ func (a *app) rows(name string) ([]row, error) {
 			}
 		}
 	}
-	_, err = analyze.Analyze(described, analyze.Options{AllHTTP: true})
+	report, err := analyze.Analyze(described, analyze.Options{AllHTTP: true, Policies: []string{analyze.Recommended}})
 	r.reportCut(a.notice)
 	sortRows(rows)
-	return rows, err
+	if err != nil {
+		return rows, err
+	}
+	of := map[int]*analyze.Exchange{}
+	for i := range report.Exchanges {
+		of[report.Exchanges[i].N] = &report.Exchanges[i]
+	}
+	for i := range rows {
+		if x := of[rows[i].N]; x != nil {
+			rows[i].Conversation, rows[i].Class = x.Conversation, x.Class
+		}
+	}
+	return rows, nil
 }

@@ -23,6 +23,7 @@ type app struct {
 	stdout, stderr io.Writer
 	env            []string
 	now            func() time.Time
+	spooled        string // the file that holds stdin, "" while it is read directly
 }
 
 // run executes one command line and returns its exit code (see exitCode).
@@ -56,8 +57,8 @@ Every flag can also be given as MCPTAP_NAME in the environment; the flag wins.`,
 		return usage(c, "%v", err)
 	})
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(a.recordCommand(), a.replayCommand(), a.showCommand(),
-		a.corpusCommand(), a.repairCommand(), a.versionCommand())
+	root.AddCommand(a.recordCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.rulesCommand(),
+		a.corpusCommand(), a.repairCommand(), a.demoCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 	}

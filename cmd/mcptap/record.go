@@ -72,6 +72,7 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 	if err != nil {
 		return err
 	}
+	o.greet(tape.name)
 	door := &proxy.Reverse{To: to, TLS: trust, Record: tape.Record, Notice: func(s string) { o.notice("%s", s) }}
 	code, err := o.serve(door.Serve, to.RequestURI())
 	if e := door.Close(); err == nil {
@@ -86,6 +87,21 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 		return err
 	}
 	return tapeErr
+}
+
+// greet says what is about to happen to the user's secrets, and how it ends.
+func (o *recordOptions) greet(file string) {
+	secrets, end := "credentials are replaced", "^C ends it"
+	if o.keepSecrets {
+		secrets = "credentials are kept"
+	}
+	if len(o.argv) > 0 {
+		end = "it ends with " + o.argv[0]
+	}
+	o.notice("recording to %s; %s; %s", file, secrets, end)
+	if o.insecure {
+		o.notice("any certificate of the server is accepted")
+	}
 }
 
 // target checks the URL that --to names.

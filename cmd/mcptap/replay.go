@@ -104,14 +104,22 @@ func parsePace(word string) (float64, error) {
 	return f, nil
 }
 
+// maxListed is how many exchanges that were left over are named.
+const maxListed = 20
+
 // summary says what became of a replay and tells whether anything was missed or left over.
 func (o *replayOptions) summary(r replay.Result) (failed bool) {
-	for _, x := range r.Unserved {
-		o.notice("not asked for: #%d %s %s", x.N, x.Method, pathOf(x.URL))
+	for i, x := range r.Unserved {
+		if i == maxListed {
+			o.notice("not asked for: %d more", len(r.Unserved)-i)
+			break
+		}
+		row := rowOf(x)
+		o.notice("not asked for: exchange %d, %s %s %s", x.N, x.Method, pathOf(x.URL), orDash(row.what()))
 	}
 	patched := ""
 	if n := len(r.Patches); n > 0 {
-		patched = ", " + count(n, "id") + " patched"
+		patched = ", " + count(n, "place") + " patched"
 	}
 	o.notice("%s served%s, %s, %d not asked for", count(r.Served, "exchange"), patched, misses(len(r.Misses)), len(r.Unserved))
 	return len(r.Misses) > 0 || len(r.Unserved) > 0

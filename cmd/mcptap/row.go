@@ -100,15 +100,15 @@ func triPointer(t har.Tri) *bool {
 	return &b
 }
 
-// what says in two words what the exchange was for.
+// what says in a word or two what the exchange was for.
 func (r *row) what() string {
 	switch {
 	case r.RPCMethod == nil:
-		return r.Class
-	case r.Class == "":
-		return *r.RPCMethod
+		return orDash(r.Class)
+	case r.Class == "probe":
+		return *r.RPCMethod + " (probe)"
 	}
-	return r.Class + " " + *r.RPCMethod
+	return *r.RPCMethod
 }
 
 // remarks sums up what the columns do not show.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcptap/mcptap/analyze"
+)
+
+// How facts of a report are put into words.
+
+func clientText(c analyze.Client) string {
+	s := nameVersion(c.Name, c.Version, "an unnamed client")
+	var known []string
+	if c.Host != "" {
+		known = append(known, "host "+c.Host)
+	}
+	if c.SDK != "" && c.SDK != "unknown" {
+		known = append(known, c.SDK+" SDK")
+	}
+	if len(known) > 0 {
+		s += " (" + strings.Join(known, ", ") + ")"
+	}
+	return s
+}
+
+func serverText(s analyze.Server) string { return nameVersion(s.Name, s.Version, "an unnamed server") }
+
+func nameVersion(name, version, unnamed string) string {
+	if name == "" {
+		return unnamed
+	}
+	return strings.TrimSpace(name + " " + version)
+}
+
+func observedText(c *analyze.Conversation) string {
+	o := c.Observed
+	s := string(o.Outcome)
+	if o.Version != "" {
+		s += ", version " + o.Version
+	}
+	if o.InitializeSent {
+		s += ", initialize sent"
+	} else {
+		s += ", initialize never sent"
+	}
+	s += fmt.Sprintf(", %d ms to the outcome", o.WaitMS)
+	if c.Connects > 1 {
+		s += ", " + count(c.Connects, "connect")
+	}
+	return s
+}
+
+// answerText is what came back, in a few words.
+func answerText(o *analyze.Observation) string {
+	words := []string{"no answer"}
+	if o.Status != 0 {
+		words = []string{fmt.Sprint(o.Status)}
+	}
+	if o.MediaType != "" {
+		words = append(words, o.MediaType)
+	}
+	if o.Error != nil && o.Error.Code != nil {
+		words = append(words, fmt.Sprint("error ", *o.Error.Code))
+	}
+	if o.Complete != nil && !*o.Complete && o.Status != 0 {
+		words = append(words, "cut")
+	}
+	if o.End != "keep" {
+		words = append(words, o.End)
+	}
+	return strings.Join(words, " ")
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "(" + s + ")"
+}
+
+func exchangesText(ns []int) string {
+	if len(ns) == 1 {
+		return fmt.Sprint("exchange ", ns[0])
+	}
+	words := make([]string, 0, len(ns))
+	for i, n := range ns {
+		if i == 20 {
+			words = append(words, fmt.Sprintf("… %d more", len(ns)-i))
+			break
+		}
+		words = append(words, fmt.Sprint(n))
+	}
+	return "exchanges " + strings.Join(words, ", ")
+}
+
+func costText(c analyze.Cost) string {
+	var words []string
+	if c.MS > 0 {
+		words = append(words, fmt.Sprintf("%.1f s waited", float64(c.MS)/1000))
+	}
+	if c.Requests > 0 {
+		words = append(words, count(c.Requests, "request")+" more than needed")
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/analyze"
+)
+
+type rulesOptions struct {
+	policy string
+	json   bool
+}
+
+func (a *app) rulesCommand() *cobra.Command {
+	var o rulesOptions
+	c := &cobra.Command{
+		Use:   "rules [ID]",
+		Short: "print the policies and their rules",
+		Long: `A policy is what one client, or one text, makes of what servers answer: rules in order, of which the first that
+matches decides. Rules prints those of one policy with their verdict, level and source; with ID it prints that rule in
+full, as each policy has it.`,
+		Example: `  mcptap rules
+  mcptap rules probe/auth`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(c, "want at most one ID, got %d", len(args))
+			}
+			return a.rules(args, &o)
+		},
+	}
+	c.Flags().StringVar(&o.policy, "policy", "", "the `POLICY` to print (default recommended; for an ID: all)")
+	c.Flags().BoolVar(&o.json, "json", false, "the policies as JSON, with their conditions")
+	return c
+}
+
+func (a *app) rules(args []string, o *rulesOptions) error {
+	policies := analyze.Policies()
+	if o.policy != "" {
+		policies = slices.DeleteFunc(slices.Clone(policies), func(p *analyze.Policy) bool { return p.Name != o.policy })
+		if len(policies) == 0 {
+			return unknownPolicy(o.policy)
+		}
+	}
+	switch {
+	case len(args) == 1:
+		return a.printRule(policies, args[0])
+	case o.json:
+		enc := json.NewEncoder(a.stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(policies)
+	}
+	return a.printPolicy(policies)
+}
+
+func unknownPolicy(name string) error {
+	var names []string
+	for _, p := range analyze.Policies() {
+		names = append(names, p.Name)
+	}
+	return &trouble{fmt.Errorf("no policy %q", name), "known: " + strings.Join(names, ", ")}
+}
+
+// printPolicy prints the first policy's rules and the names of the others.
+func (a *app) printPolicy(policies []*analyze.Policy) error {
+	p, paint := policies[0], a.paint(a.stdout)
+	fmt.Fprintf(a.stdout, "%s: %s\n%s\n\n", paint.bold(p.Name), p.Title, p.About)
+	rows := make([][]cell, 0, len(p.Rules))
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		rows = append(rows, []cell{text(r.ID), text(r.Verdict), text(r.Level), text(r.Source)})
+	}
+	if err := writeTable(a.stdout, paint, []string{"rule", "verdict", "level", "source"}, rows); err != nil {
+		return err
+	}
+	if len(policies) > 1 {
+		fmt.Fprintln(a.stdout, "\nother policies (--policy):")
+	}
+	for _, other := range policies[1:] {
+		fmt.Fprintf(a.stdout, "  %-22s %s\n", other.Name, other.Title)
+	}
+	return nil
+}
+
+// printRule prints one rule of each policy that has it; policies that judge alike are printed once.
+func (a *app) printRule(policies []*analyze.Policy, id string) error {
+	var order []string
+	having := map[string][]string{} // the text of a rule, and the policies that have it so
+	for _, p := range policies {
+		for i := range p.Rules {
+			if r := &p.Rules[i]; r.ID == id {
+				s, err := ruleText(r)
+				if err != nil {
+					return err
+				}
+				if having[s] == nil {
+					order = append(order, s)
+				}
+				having[s] = append(having[s], p.Name)
+			}
+		}
+	}
+	if order == nil {
+		return &trouble{fmt.Errorf("no rule %q", id), "see mcptap rules, and --policy"}
+	}
+	fmt.Fprintln(a.stdout, a.paint(a.stdout).bold(id))
+	for _, s := range order {
+		fmt.Fprintf(a.stdout, "\npolicy     %s\n%s", strings.Join(having[s], ", "), s)
+	}
+	return nil
+}
+
+// ruleText is all that a rule says of itself, its ID excepted.
+func ruleText(r *analyze.Rule) (string, error) {
+	when, err := json.Marshal(r.When)
+	if err != nil {
+		return "", err
+	}
+	verdict := r.Verdict
+	if r.Tentative {
+		verdict += " (tentative: it may be otherwise a moment later)"
+	}
+	var b strings.Builder
+	for _, line := range [][2]string{{"when", string(when)}, {"verdict", verdict}, {"error", r.Error}, {"why", r.Why},
+		{"level", r.Level}, {"source", r.Source}, {"cases", strings.Join(r.Cases, ", ")}} {
+		if line[1] != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", line[0], line[1])
+		}
+	}
+	return b.String(), nil
+}
