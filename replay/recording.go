@@ -1,0 +1,186 @@
+package replay
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// A recording is an exchange made ready to be served. What stands behind taken is guarded by Player.mu.
+type recording struct {
+	x        *har.Exchange
+	end      int           // response bytes that are served; what came after the client had left is not
+	ask      *ask          // nil without a whole request head; its keys are dropped once it is in its groups
+	affinity string        // the session id and Last-Event-ID that its request carried
+	whole    bool          // the request is whole by its own framing
+	headLen  int           // of the request; 0 without a whole head
+	reqEnd   int           // where the request message ends in Request.Raw, tunnel bytes behind it excluded
+	wholeAt  time.Duration // when the byte before reqEnd had come, since Started
+	early    int           // response bytes that had come before that
+	streams  bool          // a GET that asks for an event stream
+	length   string        // how the request's length is said, for requests that are known by their head alone
+	refused  bool          // the server was never reached: the connection is reset
+	greeted  bool          // its first bytes were sent when a connection opened
+
+	group, looseGroup     *group
+	pattern, loosePattern string // the keys with hidden marks; "" where redaction hid nothing of them
+	stream                *stream
+	gates                 bool    // gates wait for it
+	repliedOn             []*gate // where streams answer this one's requests
+
+	taken    bool
+	live     values    // what the client chose
+	takenAt  time.Time // when the client's request was whole
+	servedAt time.Time // when the last recorded byte had been sent
+	waiting  []*conn
+}
+
+// newRecording reads an exchange's request; the response is only read when it must be.
+func newRecording(x *har.Exchange) *recording {
+	r := &recording{x: x, end: len(x.Evidence()), reqEnd: len(x.Request.Raw)}
+	for _, n := range x.Notes {
+		r.refused = r.refused || strings.HasPrefix(n, har.NoteUpstream+":") && r.end == 0
+	}
+	m, _ := wire.ParseRequest(x.Request.Raw)
+	if m != nil {
+		r.headLen = m.Off + m.Len
+		r.whole = m.Complete
+		r.affinity = affinity(&m.Head)
+		r.length = length(&m.Head)
+		r.streams = m.Method == "GET" && (x.MediaType == "text/event-stream" || strings.Contains(m.Get("Accept"), "text/event-stream"))
+		if m.Complete {
+			r.reqEnd = m.End
+		}
+		r.ask = newAsk(&m.Head, bodyOf(m, x.Request.Raw))
+		r.hide(m)
+	}
+	r.wholeAt = atOffset(x.Request.Writes, r.reqEnd-1)
+	if !r.whole {
+		return r
+	}
+	for _, w := range x.Response.Writes {
+		if w.At >= r.wholeAt {
+			break
+		}
+		r.early += max(w.Len, 0)
+	}
+	r.early = min(r.early, r.end)
+	return r
+}
+
+// atOffset is when the byte at off was seen.
+func atOffset(writes []har.Write, off int) (at time.Duration) {
+	for _, w := range writes {
+		at = max(at, w.At)
+		if off -= w.Len; off < 0 {
+			break
+		}
+	}
+	return at
+}
+
+// affinity is what ties a request to a conversation: the session it names and the event after which it goes on. Both
+// were chosen by the server, so that the client sends back what was recorded.
+func affinity(h *wire.Head) string {
+	session, event := h.Get("Mcp-Session-Id"), h.Get("Last-Event-ID")
+	if session == "" && event == "" {
+		return ""
+	}
+	return session + "\n" + event
+}
+
+func length(h *wire.Head) string {
+	return h.Get("Content-Length") + "/" + h.Get("Transfer-Encoding")
+}
+
+// headKey is what is known of a request before its body has come.
+func (a *ask) headKey(length string) string { return a.method + " " + a.target + "\n" + length }
+
+// hide makes patterns of the keys where redaction replaced parts of the target or of the body.
+func (r *recording) hide(m *wire.Message) {
+	raw := r.x.Request.Raw
+	var target, body []wire.Span
+	all := false // the body as a whole
+	at := m.Off + bytes.Index(raw[m.Off:m.Off+m.Len], []byte(m.Method)) + len(m.Method)
+	at += max(bytes.Index(raw[at:], []byte(m.Target)), 0)
+	for _, red := range r.x.Redacted {
+		if red.Dir != wire.ToServer || red.Len <= 0 {
+			continue
+		}
+		if red.Off >= at && red.Off+red.Len <= at+len(m.Target) {
+			target = append(target, wire.Span{Off: red.Off - at, Len: red.Len})
+		}
+		base := 0
+		for _, s := range m.Body {
+			from, to := max(red.Off, s.Off), min(red.Off+red.Len, s.End())
+			if from < to {
+				body = append(body, wire.Span{Off: base + from - s.Off, Len: to - from})
+			}
+			base += s.Len
+		}
+		all = all || red.Kind == "body-encoded" && len(body) > 0 || len(body) == 1 && body[0].Len == base
+	}
+	if len(target)+len(body) == 0 {
+		return
+	}
+	byOffset := func(a, b wire.Span) int { return a.Off - b.Off }
+	slices.SortFunc(target, byOffset)
+	slices.SortFunc(body, byOffset)
+	h := m.Head
+	h.Target = string(hide([]byte(m.Target), target))
+	if all {
+		a := newAsk(&h, nil)
+		r.pattern, r.loosePattern = a.key+hidden, a.loose+hidden
+		return
+	}
+	masked := newAsk(&h, hide(m.Payload(raw), body))
+	if masked.mcp == r.ask.mcp {
+		r.pattern, r.loosePattern = masked.key, masked.loose
+	}
+}
+
+// answered is when the last byte of the response came, by the recording's own clock.
+func (r *recording) answered() time.Time {
+	at := time.Duration(0)
+	if n := len(r.x.Response.Writes); r.end > 0 && n > 0 {
+		at = atOffset(r.x.Response.Writes, r.end-1)
+	} else if r.x.End != har.EndKeep && r.x.End != har.EndUnknown {
+		at = r.x.EndAt
+	}
+	return r.x.Started.Add(at)
+}
+
+// serverEnds tells whether it was the server that ended the connection.
+func (r *recording) serverEnds() bool {
+	switch r.x.End {
+	case har.EndFIN, har.EndNoCloseNotify, har.EndRST:
+		return true
+	}
+	return r.refused
+}
+
+// covers tells whether what has come of a request, with its head of that length, begins with the recorded request. A
+// request that redaction has touched is compared by length there.
+func (r *recording) covers(got []byte, headLen int) bool {
+	want, from := r.x.Request.Raw, r.headLen
+	rest := len(want) - from
+	if len(got)-headLen < rest {
+		return false
+	}
+	got = got[headLen : headLen+rest]
+	for _, red := range r.x.Redacted {
+		if red.Dir != wire.ToServer || red.Off+red.Len <= from || red.Off >= len(want) || red.Len <= 0 {
+			continue
+		}
+		if red.Off > from && !bytes.Equal(got[:red.Off-from], want[from:red.Off]) {
+			return false
+		}
+		skip := min(red.Off+red.Len, len(want)) - from
+		got, from = got[skip:], from+skip
+	}
+	return bytes.Equal(got, want[from:])
+}
