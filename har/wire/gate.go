@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -36,7 +37,7 @@ func ParseRPC(text []byte) RPC {
 // that it is no JSON.
 func refuse(text []byte) string {
 	switch {
-	case len(bytes.TrimLeft(text, " \t\r\n")) == 0:
+	case blank(text):
 		return "empty"
 	case len(text) > MaxJSON:
 		return "longer than 64 MiB"
@@ -50,8 +51,21 @@ func refuse(text []byte) string {
 	return ""
 }
 
+// blank tells whether text is nothing but white space.
+func blank(text []byte) bool {
+	for _, c := range text {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
 // tooDeep tells whether text nests arrays and objects beyond MaxDepth.
 func tooDeep(text []byte) bool {
+	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= MaxDepth {
+		return false
+	}
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -149,7 +163,7 @@ func (m *members) add(k, v gjson.Result) bool {
 		if m.extraAt == nil {
 			m.extraAt = map[string]Member{}
 		}
-		name := string(append([]byte(nil), k.Str...))
+		name := strings.Clone(k.Str)
 		m.extra = append(m.extra, name)
 		m.extraAt[name] = val
 	}
@@ -163,7 +177,7 @@ func (m *members) duplicate(name string, first, last Member) {
 			return
 		}
 	}
-	m.duplicates = append(m.duplicates, Duplicate{Name: string(append([]byte(nil), name...)), First: first, Last: last})
+	m.duplicates = append(m.duplicates, Duplicate{Name: strings.Clone(name), First: first, Last: last})
 }
 
 // judge says what the message is, and why it is none.

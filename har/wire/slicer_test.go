@@ -24,7 +24,10 @@ var (
 
 // A finding is what a Slicer says of one direction. Runs are "SEQ:BYTES", opaque ones "SEQ~BYTES"; marks are "SEQ first",
 // "SEQ done" and heads.
-type finding struct{ runs, marks []string }
+type finding struct {
+	runs, marks []string
+	heads       []*Head
+}
 
 func (f finding) String() string {
 	return strings.Join(f.runs, " ") + " | " + strings.Join(f.marks, ", ")
@@ -64,6 +67,7 @@ func (o *observer) pieces(d Dir, pieces []Piece, fed int) {
 		}
 		if p.Head != nil {
 			f.marks = append(f.marks, fmt.Sprintf("%d %s", p.Seq, headText(p.Head)))
+			f.heads = append(f.heads, p.Head.Clone())
 		}
 		if p.Done {
 			f.marks = append(f.marks, fmt.Sprintf("%d done", p.Seq))
@@ -377,12 +381,15 @@ func TestSlicer(t *testing.T) {
 	for _, tt := range dialogues {
 		t.Run(tt.name, func(t *testing.T) {
 			want := [2]string{tt.request, tt.respond}
+			whole := observe(t, tt.maxHead, tt.steps)
 			check := func(t *testing.T, how string, steps []step) {
 				t.Helper()
-				got := observe(t, tt.maxHead, steps)
-				for d, want := range want {
-					if got := got[d].String(); got != want {
-						t.Fatalf("%s: %s\n got %s\nwant %s", how, Dir(d), got, want)
+				for d, got := range observe(t, tt.maxHead, steps) {
+					if got.String() != want[d] {
+						t.Fatalf("%s: %s\n got %s\nwant %s", how, Dir(d), got, want[d])
+					}
+					if !slices.EqualFunc(got.heads, whole[d].heads, sameHead) {
+						t.Fatalf("%s: %s: heads differ from those of the whole", how, Dir(d))
 					}
 				}
 			}

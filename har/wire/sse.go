@@ -63,6 +63,7 @@ func (s *Splitter) Next() (e Event, ok bool) {
 	for {
 		rest := s.buf[s.at:]
 		line, n := cutEventLine(rest, s.look-s.at, s.closed)
+		s.look = s.at + len(line)
 		if n == 0 {
 			if s.look = len(s.buf); len(rest) > 0 && rest[len(rest)-1] == '\r' {
 				s.look--
@@ -99,31 +100,14 @@ const MaxEvents = 1 << 20
 
 // SplitEvents cuts a whole stream; the last event may be incomplete. Data is copied only where lines are joined.
 func SplitEvents(stream []byte) []Event {
+	s := Splitter{buf: stream, closed: true}
+	s.ev.max = defaultMaxEvent
 	var events []Event
-	r := eventReader{max: defaultMaxEvent}
-	for at := 0; at < len(stream); {
+	for e, ok := s.Close(); ok; e, ok = s.Close() {
 		if len(events) == MaxEvents {
-			off := events[MaxEvents-1].End()
-			return append(events, Event{Span: Span{Off: off, Len: len(stream) - off}, Retry: -1})
+			rest := Span{Off: e.Off, Len: len(stream) - e.Off}
+			return append(events, Event{Span: rest, Retry: -1})
 		}
-		rest := stream[at:]
-		line, n := cutEventLine(rest, 0, true)
-		if n == 0 && r.len+len(rest) <= r.max {
-			at = len(stream)
-			if e, ok := r.end(rest); ok {
-				events = append(events, e)
-			}
-			break
-		}
-		if n == 0 {
-			line, n = rest, len(rest)
-		}
-		e, n, ok := r.line(line, n)
-		if at += n; ok {
-			events = append(events, e)
-		}
-	}
-	if e, ok := r.end(nil); ok {
 		events = append(events, e)
 	}
 	return events
@@ -132,12 +116,10 @@ func SplitEvents(stream []byte) []Event {
 // cutEventLine returns the first line of b and its length with its line end, 0 if none ends it. The first from bytes
 // hold no line end. closed: nothing will follow b.
 func cutEventLine(b []byte, from int, closed bool) (line []byte, n int) {
-	i := bytes.IndexAny(b[from:], "\r\n")
-	if i < 0 {
-		return nil, 0
-	}
-	i += from
+	i := from + indexLineEnd(b[from:])
 	switch {
+	case i == len(b):
+		return nil, 0
 	case b[i] == '\n':
 		return b[:i], i + 1
 	case i+1 == len(b) && !closed:
@@ -146,4 +128,23 @@ func cutEventLine(b []byte, from int, closed bool) (line []byte, n int) {
 		return b[:i], i + 2
 	}
 	return b[:i], i + 1
+}
+
+// indexLineEnd finds the first CR or LF, len(b) if there is none. It looks for both in windows that grow, for a search of
+// all bytes for an LF would be one for each line where lines end with CR.
+func indexLineEnd(b []byte) int {
+	for at, w := 0, 64; at < len(b); at, w = at+w, 2*w {
+		window := b[at:min(at+w, len(b))]
+		lf := bytes.IndexByte(window, '\n')
+		if lf >= 0 {
+			window = window[:lf]
+		}
+		if cr := bytes.IndexByte(window, '\r'); cr >= 0 {
+			return at + cr
+		}
+		if lf >= 0 {
+			return at + lf
+		}
+	}
+	return len(b)
 }
