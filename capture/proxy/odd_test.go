@@ -1,8 +1,12 @@
 package proxy
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
+	"github.com/mcptap/mcptap/capture"
+	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
 )
 
@@ -36,16 +40,21 @@ func TestOddThroughRelay(t *testing.T) {
 	}
 }
 
-// relay plays c through a reverse door and checks the wire on both sides.
+// relay plays c through a reverse door and checks the wire on both sides, the events and the cassette.
 func (c *oddCase) relay(t *testing.T, o *origin) {
 	var w witness
-	addr, stop := openDoor(t, &Reverse{To: o.url(), TLS: o.trust(), Record: w.record})
+	var file bytes.Buffer
+	rec := newRecorder(t, &file, nil)
+	addr, stop := openDoor(t, &Reverse{To: o.url(), TLS: o.trust(), Record: func(e har.Event) { w.record(e); rec.Record(e) }})
 	client := newSide(t, newLeg(dial(t, addr)), false)
 	server := o.accept(t)
 	host := o.Addr().String()
 	c.play(t, client, server, addr, host)
 	c.check(t, client, server, host)
 	stop()
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if got, want := w.joined(1, wire.ToServer, false), string(c.sent("client", addr)); got != want {
 		t.Errorf("recorded requests\n%q, want\n%q", got, want)
 	}
@@ -55,4 +64,53 @@ func (c *oddCase) relay(t *testing.T, o *origin) {
 	if got, want := w.joined(1, wire.ToClient, false), string(c.sent("server", host)); got != want {
 		t.Errorf("recorded responses\n%q, want\n%q", got, want)
 	}
+	c.checkCassette(t, &file, o, addr)
+}
+
+// checkCassette holds the recorded exchanges against what was sent.
+func (c *oddCase) checkCassette(t *testing.T, file *bytes.Buffer, o *origin, addr string) {
+	t.Helper()
+	tape, err := har.Read(file, har.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var request, leg, response []byte
+	var ends []har.Ending
+	for i, x := range tape.Exchanges {
+		request = append(request, x.Request.Raw...)
+		leg = append(leg, x.ServerLeg()...)
+		response = append(response, x.Response.Raw...)
+		ends = append(ends, x.End)
+		if x.N != i+1 || x.Seq != i+1 || x.Conn != 1 {
+			t.Errorf("exchange %d is number %d, place %d of connection %d", i+1, x.N, x.Seq, x.Conn)
+		}
+	}
+	host := o.Addr().String()
+	if want := c.sent("client", addr); !bytes.Equal(request, want) {
+		t.Errorf("the cassette's requests\n%q, want\n%q", request, want)
+	}
+	if want := c.sent("client", host); !bytes.Equal(leg, want) {
+		t.Errorf("the cassette's requests on the server's leg\n%q, want\n%q", leg, want)
+	}
+	if want := c.sent("server", host); !bytes.Equal(response, want) {
+		t.Errorf("the cassette's responses\n%q, want\n%q", response, want)
+	}
+	want := slices.Clone(c.Ends)
+	for i := range want {
+		if o.bare && want[i] == har.EndFIN {
+			want[i] = har.EndNoCloseNotify
+		}
+	}
+	if !slices.Equal(ends, want) {
+		t.Errorf("the cassette's endings are %q, want %q", ends, want)
+	}
+}
+
+func newRecorder(t testing.TB, file *bytes.Buffer, redact *har.Redactor) *capture.Recorder {
+	t.Helper()
+	w, err := har.NewWriter(file, har.Header{Tool: "test", Mode: "reverse", KeepSecrets: redact == nil}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return capture.NewRecorder(w, redact)
 }

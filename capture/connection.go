@@ -1,0 +1,200 @@
+package capture
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// A connection is what must be known of one to tell its exchanges and how it ended.
+type connection struct {
+	book    *book
+	id      uint64
+	between har.Conn
+	slicer  wire.Slicer
+	begun   int         // exchanges
+	live    []*exchange // in order; the last one begun, and those before it that are not whole
+	target  string      // of the last request
+	url     string      // that belongs to it
+
+	end   [2]har.Ending // by wire.Dir: how each side ended first
+	endAt [2]time.Time
+	first wire.Dir  // which side ended first, if any has
+	again time.Time // when the server reset behind its FIN
+	gone  bool      // the client has reset, be it behind its FIN
+	late  bool      // response bytes came behind the client's FIN
+}
+
+// bytes takes the next bytes of one direction.
+func (c *connection) bytes(e *entry, p []byte, edits []har.Edit) {
+	if e.dir == wire.ToClient && c.end[wire.ToServer] == har.EndFIN {
+		c.late = true
+	}
+	off := 0
+	for _, piece := range c.slicer.Feed(e.dir, p) {
+		x := c.exchange(piece.Seq, e.at)
+		base := x.size(e.dir) - off
+		x.add(e.dir, e.at, p[off:off+piece.N], off > 0)
+		off += piece.N
+		for len(edits) > 0 && edits[0].Off < off {
+			x.edit(edits[0], base)
+			edits = edits[1:]
+		}
+		c.read(x, e.dir, &piece)
+		c.limit(x)
+	}
+}
+
+// exchange returns the exchange with that number on the connection, the last one if it is closed.
+func (c *connection) exchange(seq int, at time.Time) *exchange {
+	for c.begun < seq {
+		c.begin(at)
+	}
+	i := len(c.live) - 1
+	for i > 0 && c.live[i].Seq > seq {
+		i--
+	}
+	return c.live[i]
+}
+
+// begin begins the next exchange.
+func (c *connection) begin(at time.Time) {
+	b := c.book
+	if n := len(c.live); n > 0 && c.live[n-1].done {
+		c.drop(n-1, at) // from now on nothing more belongs to it
+	}
+	c.begun++
+	b.n++
+	x := b.newExchange()
+	x.N, x.Conn, x.Seq = b.n, c.id, c.begun
+	x.Client, x.Server = c.between.Client, c.between.Server
+	x.start(at)
+	x.began = b.now
+	c.live = append(c.live, x)
+	b.growing = true
+}
+
+// read takes note of what a piece says about its exchange.
+func (c *connection) read(x *exchange, d wire.Dir, piece *wire.Piece) {
+	if h := piece.Head; h != nil && d == wire.ToServer {
+		x.Method, x.URL = h.Method, c.absolute(h)
+	} else if h != nil && !h.Interim() {
+		x.Status, x.MediaType = h.Status, mediaType(h)
+	}
+	if piece.Done {
+		x.whole[d] = true
+		c.settle(x)
+	}
+}
+
+// absolute is the URL that the bytes went to: the request's target at the server's origin.
+func (c *connection) absolute(h *wire.Head) string {
+	if h.Target == c.target && c.url != "" {
+		return c.url
+	}
+	path := h.Target
+	if _, rest, ok := strings.Cut(path, "://"); ok && path[0] != '/' {
+		path = "/"
+		if i := strings.IndexAny(rest, "/?"); i >= 0 {
+			path = rest[i:]
+		}
+	}
+	if path == "*" || h.Method == "CONNECT" {
+		path = "/"
+	}
+	c.target, c.url = h.Target, c.between.Base+path
+	return c.url
+}
+
+// mediaType is the Content-Type in lower case, without parameters.
+func mediaType(h *wire.Head) string {
+	t, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}
+
+// settle writes an exchange that has become whole, unless the connection's ending is about to be known.
+func (c *connection) settle(x *exchange) {
+	if x.done || !x.whole[wire.ToServer] || !x.whole[wire.ToClient] || c.end != [2]har.Ending{} {
+		return
+	}
+	c.storeBefore(x)
+	c.book.store(x, true, har.EndKeep)
+	x.done = true
+	if i := len(c.live) - 1; c.live[i] != x {
+		for c.live[i] != x {
+			i--
+		}
+		c.drop(i, x.at)
+	}
+}
+
+// drop forgets the i-th live exchange, which is done, at that time. Written first are bytes that came behind its end, and
+// how the connection had ended before it was used again.
+func (c *connection) drop(i int, at time.Time) {
+	x := c.live[i]
+	if c.end != [2]har.Ending{} {
+		x.ending(c, har.EndKeep, at)
+		c.book.store(x, true, x.End)
+	} else if x.unstored() > 0 {
+		c.book.store(x, true, "")
+	}
+	c.live = append(c.live[:i], c.live[i+1:]...)
+	c.book.recycle(x)
+}
+
+// storeBefore begins, in the cassette, the exchanges before x: their order there is that of the connection.
+func (c *connection) storeBefore(x *exchange) {
+	for _, before := range c.live {
+		if before == x {
+			return
+		}
+		if !before.written {
+			c.book.store(before, false, "")
+		}
+	}
+}
+
+// limit writes what has come of x if that is much; else the next look at what grows will.
+func (c *connection) limit(x *exchange) {
+	n := x.unstored()
+	if n-x.held < MaxUnstored {
+		c.book.growing = c.book.growing || n > 0
+		return
+	}
+	c.storeBefore(x)
+	c.book.store(x, false, "")
+	x.held = x.unstored()
+}
+
+// note adds words to the last exchange.
+func (c *connection) note(words string) {
+	if n := len(c.live); n > 0 {
+		c.live[n-1].Notes = append(c.live[n-1].Notes, words)
+	}
+}
+
+// ended takes note of how one side ended.
+func (c *connection) ended(d wire.Dir, how har.Ending, at time.Time) {
+	switch {
+	case how == har.EndRST && d == wire.ToServer:
+		c.gone = true
+	case how == har.EndRST && c.end[d] != "":
+		c.again = at
+	case how != har.EndRST:
+		for _, piece := range c.slicer.Close(d) {
+			c.read(c.exchange(piece.Seq, at), d, &piece)
+		}
+	}
+	if c.end[d] != "" {
+		return
+	}
+	if c.end[1-d] == "" {
+		c.first = d
+	}
+	c.end[d], c.endAt[d] = how, at
+	for _, x := range c.live {
+		x.endOff[d] = x.size(wire.ToClient)
+	}
+}
