@@ -14,10 +14,10 @@ func (h *Head) frame(d Dir, req method, f *fault) {
 	var length string
 	for i := range h.Fields {
 		switch fd := &h.Fields[i]; {
-		case len(fd.Name) == len("Content-Length") && strings.EqualFold(fd.Name, "Content-Length"):
+		case fd.named("Content-Length"):
 			lengths++
 			length = fd.Value
-		case len(fd.Name) == len("Transfer-Encoding") && strings.EqualFold(fd.Name, "Transfer-Encoding"):
+		case fd.named("Transfer-Encoding"):
 			codings++
 		}
 	}
@@ -64,7 +64,7 @@ func methodOf(name string) method {
 // empty members included.
 func (h *Head) items(name string, yield func(item string)) {
 	for i := range h.Fields {
-		if fd := &h.Fields[i]; len(fd.Name) == len(name) && strings.EqualFold(fd.Name, name) {
+		if fd := &h.Fields[i]; fd.named(name) {
 			for item := range strings.SplitSeq(fd.Value, ",") {
 				yield(strings.Trim(item, " \t"))
 			}

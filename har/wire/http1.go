@@ -25,6 +25,10 @@ type Field struct {
 	At          Span
 }
 
+func (f *Field) named(name string) bool {
+	return len(f.Name) == len(name) && strings.EqualFold(f.Name, name)
+}
+
 // A Head is a parsed start line with its fields. For a request Method, Target and Proto are set; for a response Proto,
 // Status and Reason.
 type Head struct {
@@ -45,7 +49,7 @@ func (h *Head) Get(name string) string { v, _ := h.Lookup(name); return v }
 // Lookup returns the value of the first field with that name (case-insensitive).
 func (h *Head) Lookup(name string) (string, bool) {
 	for i := range h.Fields {
-		if f := &h.Fields[i]; len(f.Name) == len(name) && strings.EqualFold(f.Name, name) {
+		if f := &h.Fields[i]; f.named(name) {
 			return f.Value, true
 		}
 	}

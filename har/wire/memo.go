@@ -27,15 +27,29 @@ const (
 
 // fresh says that no head made so far is in use any longer.
 func (m *memo) fresh() {
-	if m.used > 1 {
-		last := m.used - 1
-		m.slots[0], m.slots[last] = m.slots[last], m.slots[0]
-	}
-	if len(m.slots) > memoSlots {
-		clear(m.slots[memoSlots:])
-		m.slots = m.slots[:memoSlots]
+	if m.used > 1 || m.used == 1 && m.head == nil {
+		m.tidy()
 	}
 	m.used = 0
+}
+
+// tidy makes the remembered head the first slot, and the others hold nothing but a little room.
+func (m *memo) tidy() {
+	last := m.used - 1
+	m.slots[0], m.slots[last] = m.slots[last], m.slots[0]
+	for i, h := range m.slots[:m.used] {
+		if h == m.head {
+			continue
+		}
+		clear(h.Fields)
+		if *h = (Head{Fields: h.Fields[:0]}); cap(h.Fields) > memoFields {
+			h.Fields = nil
+		}
+		if i >= memoSlots {
+			m.slots[i] = nil
+		}
+	}
+	m.slots = m.slots[:min(len(m.slots), memoSlots)]
 }
 
 // slot gives an empty head.
@@ -45,11 +59,7 @@ func (m *memo) slot() *Head {
 	}
 	h := m.slots[m.used]
 	m.used++
-	fields := h.Fields[:0]
-	if cap(fields) > memoFields {
-		fields = nil
-	}
-	*h = Head{Fields: fields}
+	*h = Head{Fields: h.Fields[:0]}
 	return h
 }
 
@@ -80,7 +90,7 @@ func (m *memo) find(p []byte, d Dir, req method) (h *Head, n int, again bool) {
 			return nil, 0, false
 		}
 	}
-	if n = m.rest(h, p, at, same); n > 0 {
+	if n = m.rest(h, p, at, same); 0 < n && n <= memoBytes {
 		m.lines, m.next = m.next, m.lines
 		m.raw = append(m.raw[:0], p[:n]...)
 		m.head, m.method = h, req

@@ -15,7 +15,9 @@ package wire
 //     that cannot be followed, behind its head.
 //   - Bytes from the server before any request open exchange 1, which then has no request until one comes.
 type Slicer struct {
-	MaxHead int // bytes of one head, beyond which it is taken as malformed; 0 means 256 KiB
+	// MaxHead is how many bytes a head, a chunk-size line or a trailer section may have; more is taken as malformed. 0
+	// means 256 KiB. It is read at the first Feed.
+	MaxHead int
 
 	to       [2]lane
 	begun    int      // exchanges begun

@@ -412,3 +412,82 @@ func TestSlicer(t *testing.T) {
 		})
 	}
 }
+
+// Heads larger than what a Slicer keeps, and chunked framing beyond MaxHead.
+func TestSlicerBounds(t *testing.T) {
+	chunks := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for _, tt := range []struct {
+		name    string
+		respond string
+		want    string
+	}{
+		{"chunk-size line", chunks + "1;" + strings.Repeat("x", 97) + "\n", "1:147 | 1 first, 1 200 chunks"},
+		{"chunk-size line too long", chunks + "1;" + strings.Repeat("x", 98) + "\n", "1:147 1~1 | 1 first, 1 200 chunks"},
+		{"trailers", chunks + "0\r\n" + strings.Repeat("x", 97) + "\n\r\n", "1:150 1~0 | 1 first, 1 200 chunks, 1 done"},
+		{"trailers too long", chunks + "0\r\n" + strings.Repeat("x", 98) + "\n\r\n", "1:150 1~1 | 1 first, 1 200 chunks"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := strings.Replace(tt.want, " 1~0", "", 1)
+			for cut := range len(tt.respond) {
+				got := observe(t, 100, []step{to(get), from(tt.respond[:cut]), from(tt.respond[cut:])})
+				if got[ToClient].String() != want {
+					t.Fatalf("cut at byte %d:\n got %s\nwant %s", cut, got[ToClient], want)
+				}
+			}
+		})
+	}
+}
+
+func TestMaxPending(t *testing.T) {
+	var s Slicer
+	for i := range MaxPending {
+		if p := s.Feed(ToServer, []byte(get)); len(p) != 1 || p[0].Seq != i+1 || !p[0].Done {
+			t.Fatalf("request %d: %+v", i+1, p)
+		}
+	}
+	if p := s.Feed(ToServer, []byte(get)); len(p) != 1 || p[0].Seq != MaxPending || !p[0].Opaque {
+		t.Errorf("request beyond the bound: %+v", p)
+	}
+	if p := s.Feed(ToClient, []byte(ok+ok)); len(p) != 2 || p[1].Seq != 2 || !p[1].Done {
+		t.Errorf("responses: %+v", p)
+	}
+}
+
+// A Slicer must not grow with the number of heads, nor with heads that are larger than it keeps.
+func TestSlicerKeepsLittle(t *testing.T) {
+	var s Slicer
+	large := "GET /" + strings.Repeat("x", 2*memoBytes) + " HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", 2*memoFields) + "\r\n"
+	for range 100 {
+		s.Feed(ToServer, []byte(strings.Repeat(get, 100)+large[:7]))
+		s.Feed(ToServer, []byte(large[7:]+large))
+		s.Feed(ToClient, []byte(strings.Repeat(ok, 102)))
+	}
+	l := &s.to[ToServer]
+	if cap(l.memo.raw) > 2*memoBytes || len(l.memo.slots) > memoSlots+102 || cap(l.buf) > 4*headWindow || len(s.methods) > 0 {
+		t.Errorf("raw %d, slots %d, buffer %d, methods %d", cap(l.memo.raw), len(l.memo.slots), cap(l.buf), len(s.methods))
+	}
+	l.memo.fresh()
+	for _, h := range l.memo.slots {
+		if cap(h.Fields) > 2*memoFields {
+			t.Errorf("room for %d fields is kept", cap(h.Fields))
+		}
+	}
+	if len(l.memo.slots) > memoSlots {
+		t.Errorf("%d heads are kept", len(l.memo.slots))
+	}
+}
+
+func TestHeadsOfOneFeedAreApart(t *testing.T) {
+	var s Slicer
+	for range 3 {
+		var heads []*Head
+		for _, p := range s.Feed(ToServer, []byte("GET /1 HTTP/1.1\r\nA: 1\r\n\r\nGET /2 HTTP/1.1\r\nA: 2\r\n\r\nGET /2 HTTP/1.1\r\nA: 3\r\nB: 4\r\n\r\n")) {
+			heads = append(heads, p.Head)
+		}
+		for i, want := range []string{"/1 1 ", "/2 2 ", "/2 3 4"} {
+			if got := heads[i].Target + " " + heads[i].Get("A") + " " + heads[i].Get("B"); got != want {
+				t.Errorf("head %d: %q, want %q", i, got, want)
+			}
+		}
+	}
+}
