@@ -67,6 +67,8 @@ func (f *facts) readBody(v *har.View) {
 	case !rpc.JSON:
 		f.kind = replyNotJSON
 		f.reply = message{kind: replyNotJSON, why: rpc.Why, at: f.bodyAt}
+		// Of an error status, clients put the body into the error's text, whatever its form.
+		f.reply.gone = f.status >= 400 && saysGone(string(text[:min(len(text), maxText)]))
 		if f.undecoded != "" {
 			f.reply.why = f.undecoded
 		}

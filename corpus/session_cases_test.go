@@ -81,16 +81,16 @@ func modernOutcome(expect []har.Expect) []har.Expect {
 
 var sessionCases = []entry{
 	{"session-404-expired", "C1", "The server has forgotten the session: initialize again without the old id and call once more.", gateway20,
-		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", ""),
+		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", "session/expired"),
 		recovers(rpc("404 Not Found", expired), ok(result(toolResult)))},
 	{"session-404-rpc-error", "C1", "The same, said in JSON-RPC.", gateway20,
-		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", ""),
+		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", "session/expired"),
 		recovers(rpc("404 Not Found", `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`), ok(result(toolResult)))},
 	{"session-404-empty", "C1", "The same, said by the status alone: the body is no part of the rule.", gateway20,
-		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", ""),
+		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", "session/expired"),
 		recovers(empty("404 Not Found"), ok(result(toolResult)))},
 	{"session-404-kept", "C1", "The client goes on with the dead session, and every call fails.", gateway20 + ", typescript-sdk 2.4.0",
-		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", ""),
+		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", "session/expired"),
 		func(s *scene) {
 			s.connectGateway()
 			s.ask("tools/call", toolCall, ok(result(toolResult)))
@@ -101,13 +101,13 @@ var sessionCases = []entry{
 			}
 		}},
 	{"session-expired-in-band", "C2", "The session is gone, but the status is 200.", gateway20,
-		asked(5, "reinitialize+retry-once", "session/expired-in-band", "pass-through", ""),
+		asked(5, "reinitialize+retry-once", "session/expired-in-band", "pass-through", "session/expired-in-band"),
 		recovers(ok(rpcError(-32001, "Session not found")), ok(result(toolResult)))},
 	{"session-expired-in-band-text", "C2", "The session is gone, in other words and letters, under status 200.", gateway20,
-		asked(5, "reinitialize+retry-once", "session/expired-in-band", "", ""),
+		asked(5, "reinitialize+retry-once", "session/expired-in-band", "pass-through", "session/expired-in-band"),
 		recovers(ok(rpcError(-32000, "UNKNOWN OR EXPIRED MCP SESSION")), ok(result(toolResult)))},
 	{"http-sse-session-expired", "C2", "HTTP+SSE: the stream says that the session is gone.", gateway20,
-		asked(5, "reinitialize+retry-once", "session/expired-in-band", "", ""),
+		asked(5, "reinitialize+retry-once", "session/expired-in-band", "pass-through", "session/expired-in-band"),
 		func(s *scene) {
 			s.gatewaySSE()
 			s.askSSE("tools/call", toolCall, acceptedText(), rpcError(-32001, "Session not found"))
@@ -115,7 +115,7 @@ var sessionCases = []entry{
 			s.gatewaySSE()
 		}},
 	{"http-sse-session-404", "C2", "HTTP+SSE: the POST is answered 404, and its text says that the session is gone.", gateway20,
-		asked(5, "reinitialize+retry-once", "session/expired-sse", "", ""),
+		asked(5, "reinitialize+retry-once", "session/expired-sse", "pass-through", "session/expired-sse"),
 		func(s *scene) {
 			s.gatewaySSE()
 			s.askSSE("tools/call", toolCall, plain("404 Not Found", "Session not found"), "")
@@ -126,7 +126,7 @@ var sessionCases = []entry{
 		[]har.Expect{
 			{Policy: "recommended", Exchange: 5, Verdict: "reinitialize+retry-once", Rule: "session/expired", Outcome: "legacy"},
 			{Policy: "recommended", Exchange: 9, Verdict: "pass-through", Rule: "session/expired-again", Outcome: "legacy"},
-			{Policy: "ts-2.4.0", Exchange: 9, Verdict: "pass-through", Rule: "", Outcome: "legacy"},
+			{Policy: "ts-2.4.0", Exchange: 9, Verdict: "pass-through", Rule: "session/expired-again", Outcome: "legacy"},
 		},
 		recovers(rpc("404 Not Found", expired), rpc("404 Not Found", expired))},
 	{"session-expired-in-band-twice", "C3", "The repeated call is told in band that its session is gone again: that is passed on, not tried a third time.", gateway20,
@@ -136,19 +136,19 @@ var sessionCases = []entry{
 		},
 		recovers(ok(rpcError(-32001, "Session not found")), ok(rpcError(-32001, "Session not found")))},
 	{"tool-error-rpc", "C4", "The tool fails with a JSON-RPC error: no reason for a new session.", gateway20,
-		asked(4, "pass-through", "request/error-in-band", "", ""),
+		asked(4, "pass-through", "request/error-in-band", "pass-through", "request/error-in-band"),
 		calls(true, ok(rpcError(-32602, "Invalid arguments: text is required")))},
 	{"tool-error-result", "C4", "The tool fails with an isError result: no reason for a new session.", gateway20,
-		asked(4, "pass-through", "request/tool-error", "", ""),
+		asked(4, "pass-through", "request/tool-error", "pass-through", "request/tool-error"),
 		calls(true, ok(result(`{"content":[{"type":"text","text":"the tracker is not reachable"}],"isError":true}`)))},
 	{"call-404-no-session", "C5", "A 404 to a request without a session id cannot be about a session.", gateway20,
-		asked(4, "pass-through", "request/http-4xx", "", ""),
+		asked(4, "pass-through", "request/http-4xx", "pass-through", "request/http-4xx"),
 		calls(false, rpc("404 Not Found", expired))},
 	{"modern-optional-404-method-not-found", "C6", "Revision 2026-07-28 has no sessions: this is its answer for a method it does not have.", gateway20 + ", specification 2026-07-28 streamable-http",
-		modernOutcome(asked(3, "keep-connected", "optional/missing-method", "keep-connected", "")),
+		modernOutcome(asked(3, "keep-connected", "optional/missing-method", "keep-connected", "optional/missing-method")),
 		inModern("prompts/list", "", rpc("404 Not Found", notFound()))},
 	{"modern-call-404-method-not-found", "C6", "The same to a request that is not optional: an error for the caller.", gateway20 + ", specification 2026-07-28 streamable-http",
-		modernOutcome(asked(3, "pass-through", "request/http-4xx", "", "")),
+		modernOutcome(asked(3, "pass-through", "request/http-4xx", "pass-through", "request/http-4xx")),
 		inModern("tools/call", toolCall, rpc("404 Not Found", notFound()))},
 	{"delete-404", "C7", "The session that the client ends was gone already.", gateway20,
 		asked(5, "clean-close", "session/close-declined", "", ""), closes(empty("404 Not Found"))},
