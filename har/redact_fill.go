@@ -1,0 +1,289 @@
+package har
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+type secretKind uint8
+
+const (
+	authorization secretKind = iota
+	basic                    // authorization in the Basic scheme
+	cookie
+	apiKey
+	query
+	userinfo
+	oauth
+	bearer
+	jwt
+	key
+	privateKey
+	session
+	bodyEncoded
+)
+
+// kindNames are what stands in Redaction.Kind. docs/format.md explains them.
+var kindNames = [...]string{"authorization", "authorization", "cookie", "api-key", "query", "userinfo", "oauth", "bearer",
+	"jwt", "key", "private-key", "session", "body-encoded"}
+
+const filler = "redacted"
+
+// fillerAt is the n-th character of a replacement.
+func fillerAt(n int) byte {
+	if n < len(filler) {
+		return filler[n]
+	}
+	return 'x'
+}
+
+// blank replaces t by the filler from its n-th character on. What keeps lines, fields and JSON strings apart stays: white
+// space, control characters, and quotation marks without a backslash before them; in a body also bytes that are no UTF-8,
+// so that the text does not become valid. It gives the number of characters written so far.
+func blank(t []byte, n int, isField bool) int {
+	for i := 0; i < len(t); {
+		width := blankable(t[i:], isField)
+		for range max(width, -width) {
+			if width > 0 {
+				t[i] = fillerAt(n)
+				n++
+			}
+			i++
+		}
+	}
+	return n
+}
+
+// isReplacement tells whether blank would leave t as it is.
+func isReplacement(t []byte, isField bool) bool {
+	n := 0
+	for i := 0; i < len(t); {
+		width := blankable(t[i:], isField)
+		for range max(width, -width) {
+			if width > 0 {
+				if t[i] != fillerAt(n) {
+					return false
+				}
+				n++
+			}
+			i++
+		}
+	}
+	return true
+}
+
+// blankable returns how many bytes at the beginning of t are replaced together; negative: how many are kept.
+func blankable(t []byte, isField bool) int {
+	switch c := t[0]; {
+	case c <= ' ' || c == 0x7f || c == '"':
+		return -1
+	case c == '\\' && len(t) > 1 && t[1] > ' ' && t[1] < 0x7f:
+		return 2
+	case c >= utf8.RuneSelf && !isField:
+		if r, n := utf8.DecodeRune(t); r != utf8.RuneError || n > 1 {
+			return n
+		}
+		return -1
+	}
+	return 1
+}
+
+// blankDigits replaces a number by one without meaning.
+func blankDigits(t []byte) {
+	for i := range t {
+		if i > 0 || t[i] != '0' {
+			t[i] = '1'
+		}
+	}
+}
+
+// pseudonym gives what stands for session n instead of id. It has the length of id and keeps the characters of id that
+// are spelled differently in URLs and in JSON, so that it can be encoded as the id was.
+func pseudonym(id string, n int) string {
+	free := 0
+	for i := range len(id) {
+		if class[id[i]]&plainChar != 0 {
+			free++
+		}
+	}
+	mark := func(c byte) bool { return class[c]&plainChar != 0 }
+	if free < valueLeast {
+		free, mark = len(id), func(byte) bool { return true }
+	}
+	name := sessionName(free, n, allDigits(id))
+	out := []byte(id)
+	for i := range out {
+		if mark(out[i]) {
+			out[i], name = name[0], name[1:]
+		}
+	}
+	return string(out)
+}
+
+// sessionName is `session-N` in size characters: filled up with x, or with the word cut where there is no room for it. For
+// an id of digits it is a number: 9, zeros, N.
+func sessionName(size, n int, digits bool) string {
+	number := strconv.Itoa(n)
+	if len(number) >= size {
+		number = number[len(number)-size+1:]
+	}
+	if digits {
+		return "9" + string(bytes.Repeat([]byte("0"), size-1-len(number))) + number
+	}
+	const word = "session"
+	out := word[:min(len(word), size-1-len(number))] + "-" + number
+	return fit(out, size)
+}
+
+// fit makes s size bytes long.
+func fit(s string, size int) string {
+	if len(s) >= size {
+		return s[:size]
+	}
+	return s + string(bytes.Repeat([]byte("x"), size-len(s)))
+}
+
+// isPseudonym tells whether id is a pseudonym for some number.
+func isPseudonym(id []byte) bool {
+	if c := id[0]; class[c]&plainChar != 0 && c != 's' && c != '-' && (c != '9' || !allDigits(string(id))) {
+		return false
+	}
+	var plain []byte
+	for _, c := range id {
+		if class[c]&plainChar != 0 {
+			plain = append(plain, c)
+		}
+	}
+	if len(plain) < valueLeast {
+		plain = id
+	}
+	digits := bytes.TrimRight(plain, "x")
+	if allDigits(string(id)) {
+		digits = bytes.TrimLeft(plain[1:], "0")
+	} else {
+		digits = digits[bytes.LastIndexByte(digits, '-')+1:]
+	}
+	n, err := strconv.Atoi(string(digits))
+	return err == nil && n > 0 && string(id) == pseudonym(string(id), n)
+}
+
+// apply replaces the secrets that lie before upTo, but for what lies before from, and lists them.
+func (r *Redactor) apply(x *Exchange, from, upTo [2]int) {
+	done := from // up to where bytes are stored or replaced
+	for i := range r.hits {
+		h := &r.hits[i]
+		reg := &r.regions[h.region]
+		d := reg.d
+		if reg.decoded || h.raw >= upTo[d] || h.rawEnd <= done[d] {
+			continue
+		}
+		out := r.replacement(reg, h)
+		p, last := 0, 0
+		if reg.joined {
+			p, last = r.pieceAt(reg, h.off), r.pieceAt(reg, h.end-1)
+		}
+		for ; p <= last; p++ {
+			raw, to := h.raw, h.rawEnd
+			if reg.joined {
+				raw = r.pieces[p].raw + max(0, h.off-r.pieces[p].text)
+				to = r.pieces[p].raw + min(r.pieces[p].n, h.end-r.pieces[p].text)
+			}
+			part := out[:to-raw]
+			out = out[to-raw:]
+			if raw < done[d] {
+				part = part[min(len(part), done[d]-raw):]
+				blank(part, len(filler), reg.fields)
+				raw = done[d]
+			}
+			if raw < to {
+				copy(r.raw[d][raw:to], part)
+				x.redacted(d, raw, to, kindNames[h.kind])
+				done[d] = to
+			}
+		}
+	}
+}
+
+// replacement returns what a secret is replaced by, in scratch space.
+func (r *Redactor) replacement(reg *region, h *hit) []byte {
+	text := reg.text[h.off:h.end]
+	out := append(r.scratch[:0], text...)
+	r.scratch = out
+	s := h.spelling
+	if s < 0 {
+		if i, ok := r.values.byText[string(text[:min(len(text), valueMost)])]; ok && r.values.spellings[i].instead != "" {
+			s = i
+		}
+	}
+	switch {
+	case h.kind == bodyEncoded:
+		for i := range out {
+			out[i] = fillerAt(i)
+		}
+	case s >= 0 && r.values.spellings[s].instead != "":
+		h.kind = session
+		for i, n := 0, copy(out, r.values.spellings[s].instead); n+i < len(out); i++ {
+			out[n+i] = 'x'
+		}
+	case s >= 0 && r.values.spellings[s].digits:
+		blankDigits(out)
+	default:
+		blank(out, 0, reg.fields)
+	}
+	return out
+}
+
+// redacted lists a range that was replaced, as one with the last where they touch.
+func (x *Exchange) redacted(d wire.Dir, off, end int, kind string) {
+	if n := len(x.Redacted); n > 0 {
+		if last := &x.Redacted[n-1]; last.Dir == d && last.Kind == kind && last.Off+last.Len == off {
+			last.Len = end - last.Off
+			return
+		}
+	}
+	x.Redacted = append(x.Redacted, Redaction{Dir: d, Off: off, Len: end - off, Kind: kind})
+}
+
+// redactStrings replaces secrets in what an exchange repeats of its bytes.
+func (r *Redactor) redactStrings(x *Exchange) {
+	x.URL = r.redactString(x.URL)
+	for i := range x.Edits {
+		x.Edits[i].New = r.redactString(x.Edits[i].New)
+	}
+}
+
+// redactString replaces secrets in a URL, a target or an authority.
+func (r *Redactor) redactString(s string) string {
+	if len(s) < 2 {
+		return s
+	}
+	r.begin(r.raw)
+	r.arena = append(r.arena, s...)
+	r.addRegion(region{text: r.arena, target: [2]int{0, len(s)}})
+	r.scanText(0)
+	r.remember()
+	if r.values.any() {
+		r.findKnown()
+	}
+	reg, done := &r.regions[0], 0
+	host := authority(reg.text)
+	for i := range r.hits {
+		h := &r.hits[i]
+		off := max(h.off, done)
+		if h.spelling >= 0 {
+			off = max(off, host)
+		}
+		if off < h.end {
+			out := r.replacement(reg, h)
+			copy(reg.text[off:h.end], out[off-h.off:])
+			done = h.end
+		}
+	}
+	if done == 0 {
+		return s
+	}
+	return string(reg.text)
+}

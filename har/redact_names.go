@@ -1,0 +1,225 @@
+package har
+
+import "strings"
+
+// A fieldKind says what a header or trailer field holds.
+type fieldKind uint8
+
+const (
+	plainField   fieldKind = iota
+	framingField           // frames the message or names its protocol: never altered
+	lengthField
+	transferField
+	typeField
+	encodingField
+	credentialsField // a scheme and credentials
+	secretField      // a secret, all of it
+	cookieField
+	setCookieField
+	sessionField
+)
+
+// frames tells whether a field of that kind is never altered.
+func (k fieldKind) frames() bool { return framingField <= k && k <= encodingField }
+
+// fieldNames are the fields that are looked at by name, in lower case.
+var fieldNames = map[fieldKind][]string{
+	lengthField:      {"content-length"},
+	transferField:    {"transfer-encoding"},
+	typeField:        {"content-type"},
+	encodingField:    {"content-encoding"},
+	credentialsField: {"authorization", "proxy-authorization", "x-authorization", "x-forwarded-authorization", "x-original-authorization"},
+	cookieField:      {"cookie"},
+	setCookieField:   {"set-cookie"},
+	sessionField:     {"mcp-session-id"},
+	secretField: {
+		"api-key", "apikey", "x-api-key", "x-apikey", "x-goog-api-key", "x-functions-key", "x-rapidapi-key", "x-auth-key",
+		"ocp-apim-subscription-key", "x-amz-security-token", "x-auth-token", "x-access-token", "x-session-token",
+		"private-token", "x-csrf-token", "x-xsrf-token", "x-auth", "x-secret", "x-password", "cf-access-jwt-assertion",
+	},
+	framingField: {
+		"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "host", "accept", "accept-encoding", "date",
+		"mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id", "sec-websocket-accept", "sec-websocket-key",
+		"sec-websocket-version", "sec-websocket-extensions",
+	},
+}
+
+// secretSuffixes make a field one for secrets, unless an exemption is part of its name. MCP's own fields are exempt.
+var (
+	secretSuffixes = []string{
+		"-api-key", "-apikey", "-token", "-secret", "-secret-key", "-access-key", "-auth-key", "-private-key", "-password",
+		"-subscription-key",
+	}
+	suffixExempt = []string{"mcp-", "progress", "cursor", "page-", "next-", "continuation"}
+)
+
+// schemes are the words that may stand before credentials (the IANA registry of HTTP authentication schemes, and others
+// in use), in lower case.
+var schemes = setOf("basic", "bearer", "digest", "negotiate", "ntlm", "dpop", "gnap", "hoba", "mutual", "oauth", "vapid",
+	"scram-sha-1", "scram-sha-256", "privatetoken", "concealed", "token", "apikey", "api-key", "key", "aws4-hmac-sha256",
+	"sharedkey", "signature", "hawk", "jwt")
+
+const longestScheme = len("aws4-hmac-sha256")
+
+// secretParameters are URL parameters and form fields, in lower case.
+var secretParameters = setOf("access_token", "token", "auth_token", "id_token", "refresh_token", "session_token",
+	"id_token_hint", "login_token", "subject_token", "actor_token", "registration_access_token", "api_key", "apikey",
+	"api-key", "key", "code", "code_verifier", "device_code", "user_code", "client_secret", "client_assertion", "assertion",
+	"password", "passwd", "secret", "auth", "authorization", "jwt", "bearer", "sig", "signature", "x-amz-signature",
+	"x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential", "awsaccesskeyid",
+	"subscription-key", "x-api-key")
+
+// sessionParameters are the URL parameters that hold a session id, in lower case: HTTP+SSE endpoints have them.
+var sessionParameters = setOf("sessionid", "session_id", "session-id", "mcp-session-id")
+
+// secretMembers are JSON members, by RFC 6749, 7591, 7636, 8628 and 8693. `code` is one only beside a `grant_type`.
+var secretMembers = setOf("access_token", "refresh_token", "id_token", "client_secret", "registration_access_token",
+	"code_verifier", "device_code", "subject_token", "actor_token", "client_assertion", "accessToken", "refreshToken",
+	"idToken", "clientSecret")
+
+// cursorMembers hold what looks like a secret and is none: MCP's opaque positions and ids.
+var cursorMembers = setOf("cursor", "nextCursor", "progressToken")
+
+// notSecret are values that stand where a secret is expected and are none: what a program writes for want of one, and
+// words of the protocols, which would be replaced everywhere if they were remembered.
+var notSecret = setOf("undefined", "null", "none", "[object Object]", "true", "false", "accepted", "Accepted", "application/json",
+	"text/event-stream", "keep-alive", "chunked", "initialize", "notifications/initialized", "notifications/cancelled",
+	"notifications/progress", "server/discover", "tools/list", "tools/call", "resources/list", "resources/read",
+	"resources/subscribe", "resources/templates/list", "prompts/list", "prompts/get", "completion/complete",
+	"logging/setLevel", "sampling/createMessage", "elicitation/create", "roots/list", "subscriptions/listen",
+	"protocolVersion", "capabilities", "clientInfo", "serverInfo", "arguments", "structuredContent", "description",
+	"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+const longestWord = 32
+
+// A keyShape is a kind of key that is known by how it begins.
+type keyShape struct {
+	prefix  string
+	trigger int   // the place in prefix of the character that is searched for
+	least   int   // characters behind the prefix
+	chars   uint8 // of which classes
+	digit   bool  // at least one is a digit
+}
+
+var keyShapes = []keyShape{
+	{"sk-", 2, 12, letterOrDigit | dashChar | underscoreChar, true}, // OpenAI, Anthropic and others
+	{"sk_live_", 2, 12, letterOrDigit, false},                       // Stripe
+	{"sk_test_", 2, 12, letterOrDigit, false},
+	{"rk_live_", 2, 12, letterOrDigit, false},
+	{"ghp_", 3, 16, letterOrDigit, false}, // GitHub
+	{"gho_", 3, 16, letterOrDigit, false},
+	{"ghu_", 3, 16, letterOrDigit, false},
+	{"ghs_", 3, 16, letterOrDigit, false},
+	{"ghr_", 3, 16, letterOrDigit, false},
+	{"github_pat_", 6, 16, letterOrDigit | underscoreChar, false},
+	{"npm_", 3, 30, letterOrDigit, false},
+	{"hf_", 2, 30, letterOrDigit, false},                               // Hugging Face
+	{"glpat-", 5, 16, letterOrDigit | dashChar | underscoreChar, true}, // GitLab
+	{"xoxb-", 4, 10, letterOrDigit | dashChar, true},                   // Slack
+	{"xoxa-", 4, 10, letterOrDigit | dashChar, true},
+	{"xoxp-", 4, 10, letterOrDigit | dashChar, true},
+	{"xoxr-", 4, 10, letterOrDigit | dashChar, true},
+	{"xoxs-", 4, 10, letterOrDigit | dashChar, true},
+	{"AKIA", 0, 16, upperChar | digitChar, false}, // AWS
+	{"ASIA", 0, 16, upperChar | digitChar, false},
+	{"AIza", 0, 30, letterOrDigit | dashChar | underscoreChar, false}, // Google
+}
+
+// Classes of characters.
+const (
+	lowerChar uint8 = 1 << iota
+	upperChar
+	digitChar
+	dashChar
+	underscoreChar
+	bearerChar // what else a token68 has (RFC 9110 section 11.2): . ~ + /
+	tokenChar  // a token (RFC 9110 section 5.6.2)
+	plainChar  // unreserved in URLs (RFC 3986 section 2.3): spelled the same everywhere
+
+	letterOrDigit = lowerChar | upperChar | digitChar
+	base64URL     = letterOrDigit | dashChar | underscoreChar
+	token68       = base64URL | bearerChar
+)
+
+var class = func() (t [256]uint8) {
+	for c := byte('0'); c <= '9'; c++ {
+		t[c] = digitChar | tokenChar | plainChar
+	}
+	for c := byte('a'); c <= 'z'; c++ {
+		t[c] = lowerChar | tokenChar | plainChar
+		t[c-'a'+'A'] = upperChar | tokenChar | plainChar
+	}
+	for _, c := range []byte("!#$%&'*+-.^_`|~") {
+		t[c] |= tokenChar
+	}
+	for _, c := range []byte("-._~") {
+		t[c] |= plainChar
+	}
+	for _, c := range []byte(".~+/") {
+		t[c] |= bearerChar
+	}
+	t['-'] |= dashChar
+	t['_'] |= underscoreChar
+	return t
+}()
+
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[n] = true
+	}
+	return set
+}
+
+// longestName is the length of the longest field or parameter name that is looked up.
+const longestName = 63
+
+var (
+	fieldKinds = map[string]fieldKind{}
+	// fieldLengths has, for the last letter of a name in lower case, a bit for each length that a listed name has. It
+	// turns most names away before they are looked up.
+	fieldLengths [256]uint64
+)
+
+func init() {
+	for kind, names := range fieldNames {
+		for _, n := range names {
+			fieldKinds[n] = kind
+			fieldLengths[n[len(n)-1]] |= 1 << len(n)
+		}
+	}
+	for _, s := range secretSuffixes {
+		fieldLengths[s[len(s)-1]] |= ^uint64(0) << len(s)
+	}
+}
+
+// fieldKindOf returns the kind of a field by its name as it stands before the colon.
+func fieldKindOf(name []byte) fieldKind {
+	for len(name) > 0 && (name[len(name)-1] == ' ' || name[len(name)-1] == '\t') {
+		name = name[:len(name)-1]
+	}
+	if len(name) == 0 || len(name) > longestName || fieldLengths[name[len(name)-1]|0x20]>>len(name)&1 == 0 {
+		return plainField
+	}
+	var buf [longestName]byte
+	low := lower(buf[:0], name)
+	if kind, ok := fieldKinds[string(low)]; ok {
+		return kind
+	}
+	return bySuffix(string(low))
+}
+
+func bySuffix(name string) fieldKind {
+	for _, s := range secretSuffixes {
+		if !strings.HasSuffix(name, s) {
+			continue
+		}
+		for _, x := range suffixExempt {
+			if strings.Contains(name, x) {
+				return plainField
+			}
+		}
+		return secretField
+	}
+	return plainField
+}

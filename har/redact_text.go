@@ -1,0 +1,494 @@
+package har
+
+import "bytes"
+
+// A scan looks for secrets in one text. It goes through it once for each character that is the rarest one of some shape:
+// searching for a byte is an order of magnitude faster than looking at each.
+type scan struct {
+	r      *Redactor
+	region int
+	t      []byte
+	target [2]int // a request target: parameters in it end at & and # only
+	stream bool
+	grant  bool // a member grant_type is there
+	// Places before which a search that failed once would fail again, so that no text is gone through many times.
+	noUserinfo, noJWT, noKey int
+}
+
+// scanText adds the secrets in a region's text that are known by their shape or by the name before them.
+func (r *Redactor) scanText(ri int) {
+	reg := &r.regions[ri]
+	s := &r.scan
+	*s = scan{r: r, region: ri, t: reg.text, target: reg.target, stream: reg.stream}
+	s.each('=', (*scan).parameter)
+	s.each('@', (*scan).userinfo)
+	s.each('J', (*scan).jwt)
+	s.each('B', (*scan).bearer)
+	s.each('b', (*scan).bearer)
+	s.each('_', (*scan).memberOrKey)
+	s.each('T', (*scan).member)
+	s.each('S', (*scan).member)
+	s.each('A', (*scan).key)
+	s.each('-', (*scan).keyOrPrivateKey)
+	if s.grant {
+		s.codes()
+	}
+}
+
+// each calls look for each place of c where the character before fits. look returns where the secret it found ends, or
+// anything up to its argument.
+func (s *scan) each(c byte, look func(s *scan, i int) int) {
+	bit := uint16(1) << triggers[c]
+	s.noKey = 0
+	for i := 0; i < len(s.t); i++ {
+		n := bytes.IndexByte(s.t[i:], c)
+		if n < 0 {
+			return
+		}
+		if i += n; i == 0 || before[s.t[i-1]]&bit != 0 {
+			i = max(i, look(s, i)-1)
+		}
+	}
+}
+
+// triggers numbers the characters that are searched for, and before has, for each character, a bit for each trigger that
+// it may stand before: most places are turned away by it.
+var triggers, before = func() (t [256]uint8, before [256]uint16) {
+	for i, c := range []byte("=@JBb_TSA-") {
+		t[c] = uint8(i)
+	}
+	allow := func(c, trigger byte) { before[c] |= 1 << t[trigger] }
+	for c := range 256 {
+		allow(byte(c), '@')
+		if class[c]&letterOrDigit == 0 {
+			allow(byte(c), 'B')
+			allow(byte(c), 'b')
+			allow(byte(c), 'A')
+		}
+	}
+	allow('y', 'J')
+	allow('-', '-')
+	for _, names := range []map[string]bool{secretParameters, sessionParameters} {
+		for n := range names {
+			allow(n[len(n)-1], '=')
+			allow(n[len(n)-1]&^0x20, '=')
+		}
+	}
+	for n := range secretMembers {
+		for i := 1; i < len(n); i++ {
+			if n[i] == '_' || n[i] == 'T' || n[i] == 'S' {
+				allow(n[i-1], n[i])
+			}
+		}
+	}
+	allow('t', '_') // grant_type
+	for _, s := range keyShapes {
+		if s.trigger > 0 {
+			allow(s.prefix[s.trigger-1], s.prefix[s.trigger])
+		}
+	}
+	return t, before
+}()
+
+// keyShapesAt has the shapes of keys by their trigger.
+var keyShapesAt = func() (at [16][]keyShape) {
+	for _, s := range keyShapes {
+		id := triggers[s.prefix[s.trigger]]
+		at[id] = append(at[id], s)
+	}
+	return at
+}()
+
+func (s *scan) memberOrKey(i int) int {
+	if end := s.member(i); end > i {
+		return end
+	}
+	return s.key(i)
+}
+
+func (s *scan) keyOrPrivateKey(i int) int {
+	if end := s.privateKey(i); end > i {
+		return end
+	}
+	return s.key(i)
+}
+
+func (s *scan) found(off, end int, kind secretKind) int {
+	reg := &s.r.regions[s.region]
+	stop := end
+	if reg.fields {
+		off, end = s.r.clip(reg, off, end, false)
+	}
+	s.r.add(s.region, off, end, kind)
+	return stop
+}
+
+// run returns where the characters of the given classes that begin at i end.
+func run(t []byte, i int, classes uint8) int {
+	for i < len(t) && class[t[i]]&classes != 0 {
+		i++
+	}
+	return i
+}
+
+// key finds keys that are known by their prefix.
+func (s *scan) key(i int) int {
+	t := s.t
+	shapes := keyShapesAt[triggers[t[i]]]
+	for k := range shapes {
+		shape := &shapes[k]
+		off := i - shape.trigger
+		if off < 0 || t[off] != shape.prefix[0] || !bytes.HasPrefix(t[off:], []byte(shape.prefix)) {
+			continue
+		}
+		if i < s.noKey || off > 0 && class[t[off-1]]&letterOrDigit != 0 {
+			return 0
+		}
+		body := off + len(shape.prefix)
+		end := run(t, body, shape.chars)
+		if end-body < shape.least || shape.digit && !hasDigit(t[body:end]) {
+			s.noKey = end
+			return 0
+		}
+		if s.isCursor(off) {
+			return end
+		}
+		return s.found(off, end, key)
+	}
+	return 0
+}
+
+func hasDigit(t []byte) bool {
+	for _, c := range t {
+		if class[c]&digitChar != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// jwt finds `eyJ` and two or more base64url parts behind it (RFC 7519, RFC 7516).
+func (s *scan) jwt(i int) int {
+	t := s.t
+	if i < 2 || i < s.noJWT || t[i-1] != 'y' || t[i-2] != 'e' {
+		return 0
+	}
+	parts, end := 1, run(t, i, base64URL)
+	for end+1 < len(t) && t[end] == '.' {
+		next := run(t, end+1, base64URL)
+		if next == end+1 {
+			break
+		}
+		parts, end = parts+1, next
+	}
+	if parts == 2 && end < len(t) && t[end] == '.' { // alg none: the last part is empty
+		parts, end = 3, end+1
+	}
+	off := i - 2
+	if parts < 3 || end-off < 20 {
+		s.noJWT = end
+		return 0
+	}
+	if s.isCursor(off) {
+		return end
+	}
+	return s.found(off, end, jwt)
+}
+
+// bearer finds the word Bearer and a token behind it that is no ordinary word.
+func (s *scan) bearer(i int) int {
+	t := s.t
+	if i+8 > len(t) || t[i+1]|0x20 != 'e' || t[i+2]|0x20 != 'a' || !bytes.EqualFold(t[i:i+6], []byte("bearer")) ||
+		i > 0 && class[t[i-1]]&letterOrDigit != 0 {
+		return 0
+	}
+	off := i + 6
+	switch {
+	case bytes.HasPrefix(t[off:], []byte("%20")):
+		off += 3
+	case t[off] == ' ':
+		for off < len(t) && t[off] == ' ' {
+			off++
+		}
+	default:
+		return 0
+	}
+	end := run(t, off, token68)
+	for end > off && (t[end-1] == '.' || t[end-1] == '/') {
+		end--
+	}
+	if end-off < 8 || isProse(t[off:end]) {
+		return 0
+	}
+	for end < len(t) && t[end] == '=' {
+		end++
+	}
+	return s.found(off, end, bearer)
+}
+
+// isProse tells whether t is made of words as people and programmers write them: letters with marks between, none longer
+// than 16 letters, none with two humps. `authentication`, `resource_metadata` and `YOUR_ACCESS_TOKEN` are prose.
+func isProse(t []byte) bool {
+	letters, humps := 0, 0
+	for i, c := range t {
+		if class[c]&(lowerChar|upperChar) == 0 {
+			if class[c]&digitChar != 0 {
+				return false
+			}
+			letters, humps = 0, 0
+			continue
+		}
+		if letters > 0 && class[c]&upperChar != 0 && class[t[i-1]]&lowerChar != 0 {
+			humps++
+		}
+		if letters++; letters > 16 || humps > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// userinfo finds the user and password before an @ in a URL (RFC 3986 section 3.2.1). A name alone is a secret if it is
+// long: services take a token there.
+func (s *scan) userinfo(i int) int {
+	t := s.t
+	j := i - 1
+	for j >= s.noUserinfo && j >= 0 && i-j <= 1024 && t[j] > ' ' && t[j] != '/' && t[j] != '"' && t[j] != '<' && t[j] != '>' && t[j] != '\\' && t[j] != '?' && t[j] != '#' {
+		j--
+	}
+	off := j + 1
+	if off == i || i+1 >= len(t) || !(bytes.HasSuffix(t[:off], []byte("://")) || bytes.HasSuffix(t[:off], []byte(`:\/\/`))) {
+		s.noUserinfo = max(s.noUserinfo, i)
+		return 0
+	}
+	n := bytes.IndexByte(t[off:i], ':')
+	switch {
+	case n >= 0:
+		s.found(off, off+n, userinfo)
+		s.found(off+n+1, i, userinfo)
+	case i-off >= valueLeast:
+		s.found(off, i, userinfo)
+	}
+	return 0
+}
+
+// parameter finds a URL parameter or a form field by the name before the = at i.
+func (s *scan) parameter(i int) int {
+	t := s.t
+	off := i
+	for off > 0 && i-off <= longestName && class[t[off-1]]&(base64URL|plainChar) != 0 {
+		off--
+	}
+	if off == 0 || off == i {
+		return 0
+	}
+	switch c := t[off-1]; {
+	case c == '?' || c == '&' || c == '#':
+	case c == ';' && bytes.HasSuffix(t[:off], []byte("&amp;")):
+	case c == '\\' && (bytes.HasPrefix(t[off:], []byte("u0026")) || bytes.HasPrefix(t[off:], []byte("u003f"))):
+		off += len("u0026")
+	default:
+		return 0
+	}
+	return s.named(off, i)
+}
+
+// scanFirstParameter looks at the field with which a form begins.
+func (r *Redactor) scanFirstParameter(ri int) {
+	t := r.regions[ri].text
+	if i := bytes.IndexByte(t, '='); i > 0 {
+		r.scan = scan{r: r, region: ri, t: t}
+		r.scan.named(0, i)
+	}
+}
+
+// named looks up the parameter whose name stands from off to the = at i.
+func (s *scan) named(off, i int) int {
+	if i-off > longestName {
+		return 0
+	}
+	var buf [longestName]byte
+	name := string(lower(buf[:0], s.t[off:i]))
+	kind := query
+	if sessionParameters[name] {
+		kind = session
+	} else if !secretParameters[name] {
+		return 0
+	}
+	end := i + 1
+	inTarget := s.target[0] <= i && i < s.target[1]
+	for end < len(s.t) && !endsParameter(s.t[end], inTarget) {
+		end++
+	}
+	return s.found(i+1, end, kind)
+}
+
+// endsParameter tells whether a parameter's value ends before c.
+func endsParameter(c byte, inTarget bool) bool {
+	switch {
+	case c <= ' ' || c == 0x7f || c == '&' || c == '#':
+		return true
+	case inTarget:
+		return false
+	}
+	return c == '"' || c == '\'' || c == '<' || c == '>' || c == '\\' || c == '`' || c == ')'
+}
+
+// privateKey finds what a PEM block of a private key holds (RFC 7468).
+func (s *scan) privateKey(i int) int {
+	t := s.t
+	const begin = "-----BEGIN "
+	if i--; i < 0 || !bytes.HasPrefix(t[i:], []byte(begin)) {
+		return 0
+	}
+	const label = "PRIVATE KEY-----"
+	n := bytes.Index(t[i:min(len(t), i+64)], []byte(label))
+	if n < 0 {
+		return 0
+	}
+	off := i + n + len(label)
+	b := t[off:min(len(t), off+heldMost/2)]
+	for _, stop := range []string{"-----END", `"`} {
+		if n := bytes.Index(b, []byte(stop)); n >= 0 {
+			b = b[:n]
+		}
+	}
+	if s.stream {
+		b = b[:firstBlankLine(b)]
+	}
+	off, end := trimSpace(t, off, off+len(b))
+	return s.found(off, end, privateKey)
+}
+
+// member finds a JSON string by the member name that has its last part behind the trigger at i, in JSON or in JSON that is
+// a string of JSON.
+func (s *scan) member(i int) int {
+	t := s.t
+	if i+5 >= len(t) {
+		return 0
+	}
+	switch t[i+1] {
+	case 't', 's', 'v', 'c', 'o', 'e', 'a':
+	default:
+		return 0
+	}
+	end := run(t, i, lowerChar|upperChar|underscoreChar)
+	if end-i > longestName || end >= len(t) || t[end] != '"' && t[end] != '\\' && t[end] != '\'' {
+		return 0
+	}
+	off := i
+	for off > 0 && i-off <= longestName && class[t[off-1]]&(lowerChar|upperChar|underscoreChar) != 0 {
+		off--
+	}
+	name := t[off:end]
+	if string(name) == "grant_type" {
+		s.grant = true
+	}
+	if !secretMembers[string(name)] {
+		return 0
+	}
+	return s.memberValue(end)
+}
+
+// codes finds the members `code` of a text that has a grant_type.
+func (s *scan) codes() {
+	for i := 0; ; {
+		n := bytes.Index(s.t[i:], []byte(`code`))
+		if n < 0 {
+			return
+		}
+		i += n + len(`code`)
+		if n = i - len(`code`) - 1; n >= 0 && (s.t[n] == '"' || s.t[n] == '\'') {
+			i = max(i, s.memberValue(i))
+		}
+	}
+}
+
+// memberValue adds the JSON string that is the value of the member whose name ends at i.
+func (s *scan) memberValue(i int) int {
+	off, depth, quote := stringAfterName(s.t, i)
+	if off < 0 {
+		return 0
+	}
+	return s.found(off, stringEnd(s.t, off, depth, quote), oauth)
+}
+
+// stringAfterName returns where the string begins that stands behind a member name that ends at i, how many backslashes
+// its quotation marks have before them (0, or 1 in a string of JSON, or 3), and which mark it is. off is -1 if the
+// value is no string.
+func stringAfterName(t []byte, i int) (off, depth int, quote byte) {
+	depth, i, quote = quoteAt(t, i)
+	if i < 0 {
+		return -1, 0, 0
+	}
+	for i < len(t) && isSpace(t[i]) {
+		i++
+	}
+	if i == len(t) || t[i] != ':' {
+		return -1, 0, 0
+	}
+	for i++; i < len(t) && isSpace(t[i]); i++ {
+	}
+	d, off, q := quoteAt(t, i)
+	if off < 0 || d != depth || q != quote {
+		return -1, 0, 0
+	}
+	return off, depth, quote
+}
+
+// quoteAt reads a quotation mark with the backslashes before it. after is -1 if there is none.
+func quoteAt(t []byte, i int) (backslashes, after int, quote byte) {
+	n := i
+	for n < len(t) && n-i < 8 && t[n] == '\\' {
+		n++
+	}
+	if n == len(t) || t[n] != '"' && t[n] != '\'' {
+		return 0, -1, 0
+	}
+	return n - i, n + 1, t[n]
+}
+
+// stringEnd returns where the text of a JSON string ends that begins at i: at its closing mark, or at the end of the line.
+func stringEnd(t []byte, i, depth int, quote byte) int {
+	backslashes := 0
+	for ; i < len(t); i++ {
+		switch c := t[i]; {
+		case c == '\\':
+			backslashes++
+			continue
+		case c == quote && (backslashes%(2*depth+2) == depth || backslashes < depth):
+			return i - min(backslashes, depth)
+		case c == '\n' || c == '\r':
+			return i
+		}
+		backslashes = 0
+	}
+	return i
+}
+
+// isCursor tells whether a JSON string that begins at off, or an event's id, is an opaque position rather than a secret.
+func (s *scan) isCursor(off int) bool {
+	t := s.t
+	if s.stream && bytes.HasPrefix(t[lineStart(t, off):off], []byte("id:")) {
+		return true
+	}
+	i := off - 1
+	for _, c := range []byte{'"', ':', '"'} {
+		for i >= 0 && (isSpace(t[i]) || t[i] == '\\') {
+			i--
+		}
+		if i < 0 || t[i] != c {
+			return false
+		}
+		i--
+	}
+	end := i + 1
+	if end > 0 && t[end-1] == '\\' {
+		end--
+	}
+	begin := end
+	for begin > 0 && end-begin <= longestName && class[t[begin-1]]&letterOrDigit != 0 {
+		begin--
+	}
+	return cursorMembers[string(t[begin:end])]
+}
