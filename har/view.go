@@ -80,7 +80,9 @@ func (v *View) complete() (Tri, string) {
 	switch {
 	case x.End == EndStopped:
 		return Unknown, why + " when the recording ended"
-	case (x.End == EndUnknown || x.End == "") && !x.upstreamFailed():
+	case x.upstreamNote() != "":
+		return False, why + ": " + x.upstreamNote()
+	case x.End == EndUnknown || x.End == "":
 		return Unknown, why + ", and how the exchange ended is not known"
 	}
 	return False, why
@@ -120,14 +122,14 @@ func (v *View) bodySoFar(m *wire.Message) string {
 	return fmt.Sprintf("%d bytes", have)
 }
 
-// upstreamFailed tells whether a note says that the server was never reached.
-func (x *Exchange) upstreamFailed() bool {
+// upstreamNote returns the note that says that the server was never reached, "" if there is none.
+func (x *Exchange) upstreamNote() string {
 	for _, n := range x.Notes {
 		if strings.HasPrefix(n, NoteUpstream+":") {
-			return true
+			return n
 		}
 	}
-	return false
+	return ""
 }
 
 // RequestBody returns the request's payload with Content-Encoding undone as far as it goes.

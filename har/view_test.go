@@ -59,7 +59,7 @@ func TestComplete(t *testing.T) {
 		{"no response", post, "", EndRST, nil, False, "there is no response"},
 		{"silence", post, "", EndHang, nil, False, "there is no response"},
 		{"client left", post, "", EndClientRST, nil, False, "there is no response"},
-		{"refused", post, "", EndUnknown, []string{"upstream: refused"}, False, "there is no response"},
+		{"refused", post, "", EndUnknown, []string{"upstream: refused"}, False, "there is no response: upstream: refused"},
 		{"request cut", post[:len(post)-1], "", EndClientFIN, nil, False, "the request's body is not whole: 1 of 2 bytes"},
 		{"request never sent", "POST / HTTP/1.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n", ok, EndKeep, nil, False, "0 of 9 bytes"},
 		{"request head cut", "POST / HT", "", EndClientFIN, nil, False, "the request's head is not whole"},

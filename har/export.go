@@ -1,0 +1,112 @@
+package har
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"iter"
+	"strings"
+)
+
+// ExportHAR writes exchanges as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), one entry at a time, in the
+// order given. What HAR has no place for stands in _mcptap and _error. An error of xs is returned as it is; what was
+// written until then is no whole file.
+func ExportHAR(w io.Writer, h Header, xs iter.Seq2[*Exchange, error]) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	name, version, _ := strings.Cut(h.Tool, " ")
+	creator, err := json.Marshal(harCreator{name, version})
+	if err != nil {
+		return err
+	}
+	out.WriteString(`{"log":{"version":"1.2","creator":` + string(creator) + `,"entries":[`)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	separator := "\n"
+	for x, err := range xs {
+		if err != nil {
+			return err
+		}
+		out.WriteString(separator)
+		separator = ","
+		if err := enc.Encode(entryOf(x)); err != nil {
+			return err
+		}
+	}
+	out.WriteString("]}}\n")
+	return out.Flush()
+}
+
+// The objects of HAR 1.2 as far as they are filled in. Sizes are in bytes, times in milliseconds; none is negative.
+type (
+	harCreator struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	harEntry struct {
+		Started    string      `json:"startedDateTime"`
+		Time       float64     `json:"time"`
+		Request    harRequest  `json:"request"`
+		Response   harResponse `json:"response"`
+		Cache      struct{}    `json:"cache"`
+		Timings    harTimings  `json:"timings"`
+		ServerIP   string      `json:"serverIPAddress,omitempty"`
+		Connection string      `json:"connection"`
+		Mcptap     harOwn      `json:"_mcptap"`
+	}
+	harRequest struct {
+		Method      string       `json:"method"`
+		URL         string       `json:"url"`
+		HTTPVersion string       `json:"httpVersion"`
+		Cookies     []harPair    `json:"cookies"`
+		Headers     []harPair    `json:"headers"`
+		QueryString []harPair    `json:"queryString"`
+		PostData    *harPostData `json:"postData,omitempty"`
+		HeadersSize int          `json:"headersSize"`
+		BodySize    int          `json:"bodySize"`
+	}
+	harResponse struct {
+		Status      int        `json:"status"`
+		StatusText  string     `json:"statusText"` // without a response how the exchange ended
+		HTTPVersion string     `json:"httpVersion"`
+		Cookies     []harPair  `json:"cookies"`
+		Headers     []harPair  `json:"headers"`
+		Content     harContent `json:"content"`
+		RedirectURL string     `json:"redirectURL"`
+		HeadersSize int        `json:"headersSize"`
+		BodySize    int        `json:"bodySize"`
+		Error       string     `json:"_error,omitempty"` // why the exchange is not known to be whole
+	}
+	harPair struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	harPostData struct {
+		MediaType string `json:"mimeType"`
+		Text      string `json:"text"`
+		Encoding  string `json:"_encoding,omitempty"` // "base64" where the body is not UTF-8
+	}
+	harContent struct {
+		Size        int    `json:"size"` // decoded
+		Compression int    `json:"compression,omitempty"`
+		MediaType   string `json:"mimeType"`
+		Text        string `json:"text"`
+		Encoding    string `json:"encoding,omitempty"` // "base64" where the body is not UTF-8
+		Comment     string `json:"comment,omitempty"`
+	}
+	harTimings struct {
+		Send    float64 `json:"send"`
+		Wait    float64 `json:"wait"`
+		Receive float64 `json:"receive"`
+	}
+	harOwn struct {
+		N        int      `json:"n"`
+		Conn     uint64   `json:"conn"`
+		Seq      int      `json:"seq"`
+		End      Ending   `json:"end"`
+		EndAt    float64  `json:"endAt,omitempty"` // milliseconds
+		Complete *bool    `json:"complete"`        // null: cannot tell
+		Late     int      `json:"late,omitempty"`
+		Redacted int      `json:"redacted,omitempty"` // ranges
+		Notes    []string `json:"notes,omitempty"`
+	}
+)
