@@ -13,7 +13,10 @@ import (
 )
 
 // A verdict is what the report says of one exchange or of a conversation's first connect.
-type verdict struct{ Verdict, Rule, Outcome string }
+type verdict struct {
+	Verdict, Rule, Outcome string
+	Tentative              bool
+}
 
 // A report holds the members of mcptap-analysis/1 that cases speak of.
 type report struct {
@@ -138,6 +141,22 @@ func TestClientsDoAsRecommended(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A verdict taken from a server error may be another one a moment later; of the others none says so.
+func TestOnlyServerErrorsAreTentative(t *testing.T) {
+	for _, k := range listed(t) {
+		r, err := judged(opened(t, k.Name), analyze.Recommended)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range r.Exchanges {
+			got, want := x.Verdicts[analyze.Recommended].Tentative, x.Class == "probe" && (k.Row == "A15" || k.Name == "pinned-probe-503")
+			if got != want {
+				t.Errorf("%s: exchange %d is tentative: %v, want %v", k.Name, x.N, got, want)
+			}
+		}
 	}
 }
 
