@@ -58,7 +58,7 @@ Every flag can also be given as MCPTAP_NAME in the environment; the flag wins.`,
 	})
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(a.recordCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.rulesCommand(),
-		a.corpusCommand(), a.repairCommand(), a.demoCommand(), a.versionCommand())
+		a.corpusCommand(), a.harCommand(), a.repairCommand(), a.demoCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 	}

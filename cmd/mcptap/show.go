@@ -68,6 +68,9 @@ func (a *app) show(c *cobra.Command, args []string, o *showOptions) error {
 // showAll lists the exchanges of a file, or with only > 0 that one. What could be read is listed even where an error follows.
 func (a *app) showAll(name string, only int, o *showOptions) error {
 	rows, err := a.rows(name)
+	if rows == nil && err != nil {
+		return err
+	}
 	if only > 0 && err == nil {
 		if rows = rowsOf(rows, only); rows == nil {
 			return noExchange(name, only)

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"mcptap":    main,
+		"my-client": client,
+	})
+}
+
+// Each script is one topic, as a user meets it. $ORIGIN is the endpoint of a well-behaved server, $NOBODY one where nobody
+// listens; my-client is a client (see client).
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			origin := httptest.NewServer(http.HandlerFunc(answer))
+			env.Defer(origin.Close)
+			gone := httptest.NewServer(nil)
+			gone.Close()
+			env.Setenv("ORIGIN", origin.URL+"/mcp")
+			env.Setenv("NOBODY", gone.URL+"/mcp")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// exits runs a command that must end with the given exit code, 128 and the number of a signal included: exits CODE CMD ARG...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE CMD ARG...")
+	}
+	got := 0
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = childCode(exit.ProcessState)
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if want, err := strconv.Atoi(args[0]); err != nil || got != want {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+var idMember = regexp.MustCompile(`"id":([0-9]+)`)
+
+// answer is a server of revision 2025-11-25 with a session.
+func answer(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	id := idMember.FindSubmatch(body)
+	switch {
+	case r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case id == nil:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		result := `{}`
+		if bytes.Contains(body, []byte(`"initialize"`)) {
+			w.Header().Set("Mcp-Session-Id", "5b1f0c6a9d3e4f72")
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"origin","version":"1"}}`
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id[1], result)
+	}
+}
+
+// client is an MCP client: my-client [-extra N] URL sends initialize, notifications/initialized, tools/list and N calls with
+// 64 KiB of argument each, and fails unless all are answered well.
+func client() {
+	extra := flag.Int("extra", 0, "more calls")
+	flag.Parse()
+	url := flag.Arg(0)
+	post := func(body string) {
+		r, err := http.Post(url, "application/json", strings.NewReader(body))
+		if err == nil {
+			_, err = io.Copy(io.Discard, r.Body)
+			r.Body.Close()
+		}
+		if err != nil || r.StatusCode >= 300 {
+			fmt.Fprintln(os.Stderr, "my-client:", err, r)
+			os.Exit(3)
+		}
+	}
+	post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"my-client","version":"1"}}}`)
+	post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	noise := make([]byte, 32<<10)
+	for n := range *extra {
+		rand.Read(noise)
+		post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%x"}}}`, n+2, noise))
+	}
+	fmt.Println("my-client: done")
+}
+
+var shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// The commands of the README work as they stand there, against a server at the address that it names.
+func TestREADME(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const address = "http://127.0.0.1:3000/mcp"
+	if !bytes.Contains(readme, []byte(address)) {
+		t.Errorf("README.md does not name %s", address)
+	}
+	blocks := shBlock.FindAllSubmatch(readme, -1)
+	if len(blocks) == 0 {
+		t.Fatal("README.md has no sh block")
+	}
+	origin := httptest.NewServer(http.HandlerFunc(answer))
+	defer origin.Close()
+	var script strings.Builder
+	for _, b := range blocks {
+		script.WriteString(strings.ReplaceAll(string(b[1]), address, origin.URL+"/mcp"))
+	}
+	sh := exec.Command("sh", "-e", "-x", "-c", script.String())
+	sh.Dir = t.TempDir()
+	if out, err := sh.CombinedOutput(); err != nil {
+		left, _ := filepath.Glob(filepath.Join(sh.Dir, "*"))
+		t.Errorf("%v\n%s\nfiles: %v", err, out, left)
+	}
+}
