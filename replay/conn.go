@@ -160,6 +160,10 @@ func (c *conn) parse() {
 		q.opaque = q.opaque || p.Opaque
 		q.at = c.readAt
 	}
+	// Whole requests are answered before the slicer, which owns its heads, is fed again.
+	if q := &c.found[len(c.found)-1]; q.head != nil && !q.done {
+		q.head = q.head.Clone()
+	}
 }
 
 // consume drops the first thing found.
@@ -187,7 +191,7 @@ func (c *conn) drop(n int) {
 
 var (
 	errWoken    = errors.New("woken")
-	errTooLarge = errors.New("more than 64 MiB, or no room for more requests")
+	errTooLarge = errors.New("more than 64 MiB, or than there is room for")
 )
 
 // read waits until something comes, but no longer than until (zero: for ever). It reports what it did not read: a time
@@ -200,16 +204,15 @@ func (c *conn) read(until time.Time) error {
 		c.buf, c.fed, c.found = c.buf[:0], 0, c.found[:0]
 	}
 	if !c.room() {
-		c.p.notice("connection %d: a request of %v; it is closed", c.id, errTooLarge)
-		c.end()
+		c.tooLarge()
 		return errTooLarge
 	}
 	if !c.arm(until) {
 		return errWoken
 	}
 	n, err := c.nc.Read(c.buf[len(c.buf):cap(c.buf)])
-	c.readAt = time.Now()
 	if n > 0 {
+		c.readAt = time.Now()
 		c.bytes(fromClient, c.buf[len(c.buf):len(c.buf)+n])
 		c.buf = c.buf[:len(c.buf)+n]
 	}
@@ -224,6 +227,17 @@ func (c *conn) read(until time.Time) error {
 	}
 	c.lost(err)
 	return err
+}
+
+// tooLarge gives a connection up whose request is beyond the bounds.
+func (c *conn) tooLarge() {
+	label := "bytes that are no request"
+	if len(c.found) > 0 && c.found[0].head != nil {
+		label = newAsk(c.found[0].head, nil).label()
+	}
+	c.p.miss(Miss{Request: label, Differs: errTooLarge.Error()}, "miss: "+label+": "+errTooLarge.Error()+"; the connection is closed")
+	c.ending = ending{har.EndFIN, time.Now()}
+	c.end()
 }
 
 // lost takes note of how the client ended what it sends.
@@ -247,9 +261,9 @@ func (c *conn) room() bool {
 		return true
 	}
 	const first = 8 << 10
-	size := max(2*cap(c.buf), first)
+	size := min(max(2*cap(c.buf), first), maxRequest+maxAhead)
 	more := int64(size - cap(c.buf))
-	if cap(c.buf) >= maxRequest+maxAhead {
+	if more == 0 {
 		return false
 	}
 	if c.p.held.Add(more) > maxHeld {

@@ -75,7 +75,9 @@ func ok(body string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-func result(id, value string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":` + value + `}` }
+func result(id, value string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"result":` + value + `}`
+}
 
 // sse is the head of an event stream in chunks.
 const sse = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

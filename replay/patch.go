@@ -74,24 +74,24 @@ func messageSites(text []byte, at func(int) int, whose claim) (found []site) {
 			add(m.ID, false)
 			body = m.Result
 		} else if m.Method == "notifications/progress" {
-			add(within(body, "progressToken"), true)
+			add(inner(body, "progressToken"), true)
 		}
 		if bytes.Contains(body.Raw, []byte(subscriptionID)) {
-			add(within(body, "_meta", subscriptionID), false)
+			add(inner(body, "_meta", subscriptionID), false)
 		}
 	}
 	slices.SortFunc(found, func(a, b site) int { return a.off - b.off })
 	return found
 }
 
-// within looks up a member of a member; the offset counts from where m's own does.
-func within(m wire.Member, names ...string) wire.Member {
+// inner looks up a member of a member; the offset counts from where m's own does.
+func inner(m wire.Member, names ...string) wire.Member {
 	if !m.Present() {
 		return wire.Member{}
 	}
-	inner := wire.Lookup(m.Raw, names...)
-	inner.Off += m.Off
-	return inner
+	found := wire.Lookup(m.Raw, names...)
+	found.Off += m.Off
+	return found
 }
 
 // sites finds where the values of r's own requests stand in its response.
