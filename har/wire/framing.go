@@ -14,6 +14,7 @@ func (h *Head) frame(d Dir, req method, f *fault) {
 	var length string
 	for i := range h.Fields {
 		switch fd := &h.Fields[i]; {
+		case len(fd.Name) < len("Content-Length"):
 		case fd.named("Content-Length"):
 			lengths++
 			length = fd.Value
@@ -32,10 +33,10 @@ func (h *Head) frame(d Dir, req method, f *fault) {
 			*f |= lengthAndEncoding
 		}
 		h.frameCodings(d, f)
-	case lengths == 1 && parseLength(length) >= 0:
-		h.Framing, h.Length = ByLength, parseLength(length)
 	case lengths > 0:
-		h.frameLengths(f)
+		if h.Framing, h.Length = ByLength, parseLength(length); lengths > 1 || h.Length < 0 {
+			h.frameLengths(f)
+		}
 	case d == ToClient:
 		h.Framing = ByClose
 	}

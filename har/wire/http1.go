@@ -25,8 +25,10 @@ type Field struct {
 	At          Span
 }
 
+// named compares names, case-insensitively; most differ in length or in the first letter, or are equal as they stand.
 func (f *Field) named(name string) bool {
-	return len(f.Name) == len(name) && strings.EqualFold(f.Name, name)
+	return len(f.Name) == len(name) &&
+		(f.Name == name || f.Name[0]|0x20 == name[0]|0x20 && strings.EqualFold(f.Name, name))
 }
 
 // A Head is a parsed start line with its fields. For a request Method, Target and Proto are set; for a response Proto,

@@ -132,35 +132,57 @@ func (m *memo) rest(h *Head, p []byte, at, same int) (n int) {
 	i := same
 	for ; !blankAt(p, at); i++ {
 		m.next = append(m.next, at)
+		var old []byte // the remembered line in this place
 		if i < len(m.lines)-1 {
-			from, to := m.lines[i], m.lines[i+1]
-			if end := at + to - from; end <= len(p) && bytes.Equal(p[at:end], m.raw[from:to]) {
-				h.Fields[i].At.Off += at - from
+			old = m.raw[m.lines[i]:m.lines[i+1]]
+			if end := at + len(old); end <= len(p) && bytes.Equal(p[at:end], old) {
+				h.Fields[i].At.Off += at - m.lines[i]
 				at = end
 				continue
 			}
+		} else if i == len(h.Fields) {
+			h.Fields = append(h.Fields, Field{})
 		}
-		end := bytes.IndexByte(p[at:], '\n')
-		if end < 1 || p[at+end-1] != '\r' || i == memoFields {
+		end := at + bytes.IndexByte(p[at:], '\n')
+		if end <= at || p[end-1] != '\r' || i == memoFields {
 			return 0
 		}
-		var f fault
-		fd, ok := parseField(m.text.add(p[at:at+end-1]), &f)
-		if !ok || f != 0 {
+		if !m.value(&h.Fields[i], p[at:end-1], old, at, i) && !m.field(&h.Fields[i], p[at:end-1], at) {
 			return 0
 		}
-		fd.At.Off += at
-		if i < len(h.Fields) {
-			h.Fields[i] = fd
-		} else {
-			h.Fields = append(h.Fields, fd)
-		}
-		at += end + 1
+		at = end + 1
 	}
 	m.next = append(m.next, at)
 	h.Fields = h.Fields[:i]
 	h.Len = at + 2
 	return h.Len
+}
+
+// value reads the line that begins at at into fd, which is what was read of the line old, the i-th. It does so only if
+// the lines differ in nothing but the value.
+func (m *memo) value(fd *Field, line, old []byte, at, i int) bool {
+	if len(old) == 0 {
+		return false
+	}
+	off := fd.At.Off - m.lines[i]
+	if fd.At.Len == 0 || len(line) <= off || !bytes.Equal(line[:off], old[:off]) || isSpace(line[off]) || isSpace(line[len(line)-1]) {
+		return false
+	}
+	value := m.text.add(line[off:])
+	if controls(value) != 0 {
+		return false
+	}
+	fd.Value, fd.At = value, Span{Off: at + off, Len: len(value)}
+	return true
+}
+
+// field reads the line that begins at at into fd.
+func (m *memo) field(fd *Field, line []byte, at int) bool {
+	var f fault
+	var ok bool
+	*fd, ok = parseField(m.text.add(line), &f)
+	fd.At.Off += at
+	return ok && f == 0
 }
 
 // blankAt tells whether the blank line stands at at.
