@@ -58,6 +58,7 @@ func newRecording(x *har.Exchange) *recording {
 		r.ask = newAsk(&m.Head, bodyOf(m, x.Request.Raw))
 		r.hide(m)
 	}
+	r.end += r.onItsWay()
 	r.wholeAt = atOffset(x.Request.Writes, r.reqEnd-1)
 	if !r.whole {
 		return r
@@ -70,6 +71,42 @@ func newRecording(x *har.Exchange) *recording {
 	}
 	r.early = min(r.early, r.end)
 	return r
+}
+
+// lateTime is how long after the client had left bytes still count as sent before the server knew.
+const lateTime = 100 * time.Millisecond
+
+// onItsWay is how many bytes came so shortly after the client had left that they were on their way: the rest of a response
+// whose head the client had, and on an event stream the reply. Only then do they make no difference to a client that stays
+// longer; what came later, or on a stream that a GET had opened, may well have come because the client left.
+func (r *recording) onItsWay() (n int) {
+	x := r.x
+	if r.end == len(x.Response.Raw) || r.end == 0 || r.ask == nil {
+		return 0
+	}
+	v := x.View()
+	if v.Response == nil || v.Response.Complete || v.SSE() && !r.replied(v) {
+		return 0
+	}
+	off := 0
+	for _, w := range x.Response.Writes {
+		off += max(w.Len, 0)
+		if off > len(x.Response.Raw) || w.At > x.EndAt+lateTime {
+			break
+		}
+		n = max(off-r.end, 0)
+	}
+	return n
+}
+
+// replied tells whether one of the requests was answered among the events that v shows.
+func (r *recording) replied(v *har.View) bool {
+	for _, s := range r.sites(v) {
+		if !s.token {
+			return true
+		}
+	}
+	return false
 }
 
 // atOffset is when the byte at off was seen.

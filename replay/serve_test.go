@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
@@ -99,6 +101,45 @@ func TestOddExchanges(t *testing.T) {
 			}
 			if r := p.Result(); r.Served != 1 || len(r.Misses)+len(r.Unserved)+len(r.Patches) != 0 {
 				t.Errorf("result: %+v", r)
+			}
+		})
+	}
+}
+
+// A client that has its answer may leave before the last bytes that are on their way; a replay sends these. What came
+// because the client left, or long after, it does not send.
+func TestBytesBehindTheClientsLeaving(t *testing.T) {
+	reply, end := chunk(event(result("1", "{}"))), "0\r\n\r\n"
+	list := post(call("1", "tools/list", ""))
+	for _, tt := range []struct {
+		name, request string
+		before, late  string
+		after         time.Duration
+		sent          bool
+	}{
+		{"the last chunk behind the reply", list, sse + reply, end, ms, true},
+		{"long after", list, sse + reply, end, time.Second, false},
+		{"a stream without a reply", list, sse + chunk(": hi\n\n"), end, ms, false},
+		{"a stream that was opened", openStream, sse + reply, end, ms, false},
+		{"the body of a refusal", list, "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n", "nope", ms, true},
+		{"an answer to a client that had given up", list, "", ok("{}"), ms, false},
+		{"a head that was cut", list, "HTTP/1.1 200 OK\r\n", "Content-Length: 0\r\n\r\n", ms, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := taped(1, tt.request, har.EndClientFIN, tt.before, tt.late)
+			x.EndOff, x.EndAt = len(tt.before), 2*ms
+			x.Response.Writes[1].At = x.EndAt + tt.after
+			p := &Player{Exchanges: []*har.Exchange{x}}
+			addr, _ := play(t, p)
+			c := dial(t, addr)
+			c.send(tt.request)
+			c.Conn.(*net.TCPConn).CloseWrite()
+			want := tt.before
+			if tt.sent {
+				want += tt.late
+			}
+			if got, _ := c.rest(); got != want {
+				t.Errorf("got %q\nwant %q", got, want)
 			}
 		})
 	}
