@@ -6,7 +6,9 @@ const (
 	MaxDepth = 256      // levels of nesting
 )
 
-// A Kind is what a JSON text is in JSON-RPC 2.0.
+// A Kind is what a JSON text is in JSON-RPC 2.0, read strictly: jsonrpc is "2.0", params is an object or an array, an error
+// has an integer code and a string message, no other member stands at the top level, and an id is a string or an integer,
+// never null, as in the MCP schema (2026-07-28), where only an error may lack it.
 type Kind uint8
 
 const (
@@ -14,7 +16,7 @@ const (
 	Request                  // method and id
 	Notification             // method, id absent
 	Result                   // result and id
-	Error                    // error and id (absent or null included: see HasID and IDNull)
+	Error                    // error, with an id or without
 	Batch                    // an array; Items holds its elements
 )
 
@@ -32,7 +34,7 @@ type RPC struct {
 	Result  Member
 	Error   *RPCError // the readable error member, also of a message that is Invalid for other reasons
 
-	Extra      []string // top-level members that JSON-RPC does not define
+	Extra      []string // the first MaxExtra top-level members that JSON-RPC does not define
 	Duplicates []Duplicate
 	Items      []RPC // of a batch, at most MaxBatch
 }
