@@ -19,6 +19,7 @@ func TestServerEverything(t *testing.T) {
 	url := startEverything(t)
 	for _, name := range append([]string{goClient}, npmClients...) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := startClient(t, name)
 			want := c.visit(t, url)
 			file := filepath.Join(t.TempDir(), "first.mcptap")
