@@ -84,14 +84,14 @@ func (s *scene) meta() string {
 }
 
 // probe asks server/discover before anything else.
-func (s *scene) probe(a answer) *har.Exchange {
+func (s *scene) probe(a answer) {
 	s.probes++
-	return s.post([]string{"mcp-protocol-version: " + modern, "mcp-method: server/discover"},
+	s.post([]string{"mcp-protocol-version: " + modern, "mcp-method: server/discover"},
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":"server-discover-probe-%d","method":"server/discover","params":{%s}}`, s.probes, s.meta()), a)
 }
 
 // initialize begins a 2025 session; with a good answer the session and version are in use from now on.
-func (s *scene) initialize(a answer) *har.Exchange {
+func (s *scene) initialize(a answer) {
 	s.session, s.version, s.ids = "", "", 1
 	if s.next() != "" {
 		a = a.with("mcp-session-id: $SESSION\r\n")
@@ -101,7 +101,6 @@ func (s *scene) initialize(a answer) *har.Exchange {
 		s.session, s.version = s.next(), "2025-11-25"
 		s.sessions = s.sessions[min(1, len(s.sessions)):]
 	}
-	return x
 }
 
 func (s *scene) initializeBody() string {
@@ -109,7 +108,7 @@ func (s *scene) initializeBody() string {
 		`,"clientInfo":` + s.client.info + `},"jsonrpc":"2.0","id":0}`
 }
 
-func (s *scene) initialized() *har.Exchange { return s.post(s.own(), s.client.notify, accepted()) }
+func (s *scene) initialized() { s.post(s.own(), s.client.notify, accepted()) }
 
 // get asks for the GET stream. One that opens stays beside the requests that follow.
 func (s *scene) get(a answer) *har.Exchange {
@@ -122,38 +121,40 @@ func (s *scene) get(a answer) *har.Exchange {
 }
 
 // del ends the session.
-func (s *scene) del(a answer) *har.Exchange {
-	return s.exchange("DELETE", s.path, s.head("DELETE", s.path, s.own(), "accept: */*\r\n", "", -1), a)
+func (s *scene) del(a answer) {
+	s.exchange("DELETE", s.path, s.head("DELETE", s.path, s.own(), "accept: */*\r\n", "", -1), a)
 }
 
 // ask sends a request of the era in use; params is without its braces.
-func (s *scene) ask(method, params string, a answer) *har.Exchange {
-	if s.version != modern {
-		x := s.post(s.own(), fmt.Sprintf(`{"method":%q,"params":{%s},"jsonrpc":"2.0","id":%d}`, method, params, s.ids), a)
-		s.ids++
-		return x
+func (s *scene) ask(method, params string, a answer) {
+	own := s.own()
+	if s.version == modern {
+		own = []string{"mcp-protocol-version: " + modern, "mcp-method: " + method}
+		if name, isCall := strings.CutPrefix(params, `"name":"`); isCall {
+			own = append(own, "mcp-name: "+name[:strings.IndexByte(name, '"')])
+			params += ","
+		}
+		params += s.meta()
 	}
-	own := []string{"mcp-protocol-version: " + modern, "mcp-method: " + method}
-	if name, isCall := strings.CutPrefix(params, `"name":"`); isCall {
-		own = append(own, "mcp-name: "+name[:strings.IndexByte(name, '"')])
-		params += ","
-	}
-	x := s.post(own, fmt.Sprintf(`{"method":%q,"params":{%s%s},"jsonrpc":"2.0","id":%d}`, method, params, s.meta(), s.ids), a)
+	s.post(own, s.request(method, params), a)
+}
+
+// request writes a request under the next id.
+func (s *scene) request(method, params string) string {
 	s.ids++
-	return x
+	return fmt.Sprintf(`{"method":%q,"params":{%s},"jsonrpc":"2.0","id":%d}`, method, params, s.ids-1)
 }
 
 // openStream begins a session of the HTTP+SSE transport (revision 2024-11-05): a GET stream whose first event names where to post.
-func (s *scene) openStream() *har.Exchange {
+func (s *scene) openStream() {
 	s.session, s.version, s.ids, s.entrance = "", "", 1, "/sse"
 	id := s.next()
 	s.sessions = s.sessions[1:]
 	a := stream("event: endpoint\r\ndata: /messages/?session_id=" + id + "\r\n\r\n").with("connection: keep-alive\r\nx-accel-buffering: no\r\n")
 	a.open = true
-	x := s.exchange("GET", "/sse", s.head("GET", "/sse", nil, "Accept: text/event-stream\r\n", "pragma: no-cache\r\ncache-control: no-cache\r\n", -1), a)
+	s.exchange("GET", "/sse", s.head("GET", "/sse", nil, "Accept: text/event-stream\r\n", "pragma: no-cache\r\ncache-control: no-cache\r\n", -1), a)
 	s.stream, s.line = s.line, nil
 	s.path = "/messages/?session_id=" + id
-	return x
 }
 
 // closeStream leaves the session of an open GET stream.
@@ -165,19 +166,18 @@ func (s *scene) closeStream() {
 }
 
 // postSSE sends one message of the HTTP+SSE transport; event, unless empty, comes on the stream a little later.
-func (s *scene) postSSE(body string, a answer, event string) *har.Exchange {
+func (s *scene) postSSE(body string, a answer, event string) {
 	var own []string
 	if s.version != "" {
 		own = []string{"mcp-protocol-version: " + s.version}
 	}
 	id := rawID("\r\n\r\n" + body)
-	x := s.exchange("POST", s.path, s.head("POST", s.path, own, "content-type: application/json\r\naccept: */*\r\n", "", len(body))+body, a)
+	s.exchange("POST", s.path, s.head("POST", s.path, own, "content-type: application/json\r\naccept: */*\r\n", "", len(body))+body, a)
 	if event != "" {
 		g := s.stream.last
 		add(&g.Response, start.Add(s.now).Sub(g.Started), chunk("event: message\r\ndata: "+strings.ReplaceAll(event, "$ID", id)+"\r\n\r\n"))
 		s.now += s.jitter(2 * time.Millisecond)
 	}
-	return x
 }
 
 // initializeSSE is the handshake of the HTTP+SSE transport on an open stream.
@@ -188,10 +188,8 @@ func (s *scene) initializeSSE() {
 }
 
 // askSSE sends a request over HTTP+SSE.
-func (s *scene) askSSE(method, params string, a answer, event string) *har.Exchange {
-	x := s.postSSE(fmt.Sprintf(`{"method":%q,"params":{%s},"jsonrpc":"2.0","id":%d}`, method, params, s.ids), a, event)
-	s.ids++
-	return x
+func (s *scene) askSSE(method, params string, a answer, event string) {
+	s.postSSE(s.request(method, params), a, event)
 }
 
 func acceptedText() answer { return reply("202 Accepted", "text/plain; charset=utf-8", "Accepted") }

@@ -83,11 +83,6 @@ var outcomes = map[string]string{
 	"network-error": "failed", "timeout": "failed", "negotiation-error": "failed",
 }
 
-func finding(id string, expect []har.Expect) []har.Expect {
-	expect[0].Finding = id
-	return expect
-}
-
 var probeCases = []entry{
 	{"probe-modern", "A1", "The server answers the probe as revision 2026-07-28 asks.", ts2571,
 		probed("modern@2026-07-28", "probe/modern", "modern@2026-07-28", "probe/modern"),
