@@ -96,13 +96,16 @@ func (c *connection) absolute(h *wire.Head) string {
 	}
 	path := h.Target
 	if _, rest, ok := strings.Cut(path, "://"); ok && path[0] != '/' {
-		path = "/"
+		path = ""
 		if i := strings.IndexAny(rest, "/?"); i >= 0 {
 			path = rest[i:]
 		}
 	}
 	if path == "*" || h.Method == "CONNECT" {
-		path = "/"
+		path = ""
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
 	}
 	c.target, c.url = h.Target, c.between.Base+path
 	return c.url

@@ -98,7 +98,7 @@ func (b *book) shorten(x *exchange, final bool) {
 	case n[0]+n[1] < dropAt:
 		return
 	case b.redact != nil:
-		return
+		n = b.redact.Drop(&x.Exchange)
 	default:
 		n = [2]int{x.stored[0] - x.cut[0], x.stored[1] - x.cut[1]}
 	}
