@@ -32,8 +32,22 @@ mcptap show, analyze and replay corpus:NAME.`,
 			}
 			return a.corpusShow(args[0])
 		},
+		ValidArgsFunction: caseNames,
 	})
 	return c
+}
+
+// caseNames completes the name of a case.
+func caseNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	cases, err := corpus.List()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, k := range cases {
+		names = append(names, k.Name+"\t"+k.Story)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) corpusList() error {

@@ -117,7 +117,10 @@ func (r *row) remarks() string {
 	if r.Events > 0 {
 		s = append(s, count(r.Events, "event"))
 	}
-	if r.Complete != nil && !*r.Complete {
+	switch {
+	case r.ResponseBytes == 0:
+		s = append(s, "no answer")
+	case r.Complete != nil && !*r.Complete:
 		s = append(s, "cut")
 	}
 	return strings.Join(append(s, r.Notes...), "; ")

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -32,10 +33,24 @@ full, as each policy has it.`,
 			}
 			return a.rules(args, &o)
 		},
+		ValidArgsFunction: ruleIDs,
 	}
 	c.Flags().StringVar(&o.policy, "policy", "", "the `POLICY` to print (default recommended; for an ID: all)")
 	c.Flags().BoolVar(&o.json, "json", false, "the policies as JSON, with their conditions")
 	return c
+}
+
+// ruleIDs completes the ID of a rule.
+func ruleIDs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	for _, p := range analyze.Policies() {
+		for i := range p.Rules {
+			if id := p.Rules[i].ID; len(args) == 0 && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) rules(args []string, o *rulesOptions) error {
@@ -69,22 +84,22 @@ func unknownPolicy(name string) error {
 // printPolicy prints the first policy's rules and the names of the others.
 func (a *app) printPolicy(policies []*analyze.Policy) error {
 	p, paint := policies[0], a.paint(a.stdout)
-	fmt.Fprintf(a.stdout, "%s: %s\n%s\n\n", paint.bold(p.Name), p.Title, p.About)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n%s\n\n", paint.bold(p.Name), p.Title, p.About)
 	rows := make([][]cell, 0, len(p.Rules))
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		rows = append(rows, []cell{text(r.ID), text(r.Verdict), text(r.Level), text(r.Source)})
 	}
-	if err := writeTable(a.stdout, paint, []string{"rule", "verdict", "level", "source"}, rows); err != nil {
-		return err
-	}
+	writeTable(&b, paint, []string{"rule", "verdict", "level", "source"}, rows)
 	if len(policies) > 1 {
-		fmt.Fprintln(a.stdout, "\nother policies (--policy):")
+		b.WriteString("\nother policies (--policy):\n")
 	}
 	for _, other := range policies[1:] {
-		fmt.Fprintf(a.stdout, "  %-22s %s\n", other.Name, other.Title)
+		fmt.Fprintf(&b, "  %-22s %s\n", other.Name, other.Title)
 	}
-	return nil
+	_, err := io.WriteString(a.stdout, b.String())
+	return err
 }
 
 // printRule prints one rule of each policy that has it; policies that judge alike are printed once.
@@ -108,11 +123,12 @@ func (a *app) printRule(policies []*analyze.Policy, id string) error {
 	if order == nil {
 		return &trouble{fmt.Errorf("no rule %q", id), "see mcptap rules, and --policy"}
 	}
-	fmt.Fprintln(a.stdout, a.paint(a.stdout).bold(id))
+	out := a.paint(a.stdout).bold(id) + "\n"
 	for _, s := range order {
-		fmt.Fprintf(a.stdout, "\npolicy     %s\n%s", strings.Join(having[s], ", "), s)
+		out += fmt.Sprintf("\npolicy     %s\n%s", strings.Join(having[s], ", "), s)
 	}
-	return nil
+	_, err := io.WriteString(a.stdout, out)
+	return err
 }
 
 // ruleText is all that a rule says of itself, its ID excepted.
