@@ -48,9 +48,10 @@ func (l *ledger) first(x *Exchange, endOff bool) (final []*Exchange, err error) 
 	if x.N < last.n {
 		return nil, want(fmt.Sprintf("an _n above %d, that of the exchange before it on connection %d", last.n, x.Conn), fmt.Sprintf("got %d", x.N))
 	}
-	if err := settle(x, x, endOff); err != nil {
+	if _, err := (extent{}).plus(x); err != nil {
 		return nil, err
 	}
+	settle(x, x, endOff)
 	if !known {
 		l.held += heldPerID
 	}
@@ -85,12 +86,13 @@ func (l *ledger) more(add *Exchange, endOff bool) (final *Exchange, err error) {
 	if x == nil {
 		return nil, want("a continuation of an exchange that goes on", fmt.Sprintf("there is none with _conn %d and _seq %d", add.Conn, add.Seq))
 	}
+	if _, err := extentOf(x).plus(add); err != nil {
+		return nil, err
+	}
 	l.held -= weight(x)
 	extend(x, add)
 	l.held += weight(x)
-	if err := settle(x, add, endOff); err != nil {
-		return nil, err
-	}
+	settle(x, add, endOff)
 	if x.End.ends() || x.End == EndKeep && x.Seq < l.last[x.Conn].seq {
 		return l.drop(at, x), nil
 	}
@@ -129,46 +131,26 @@ func extend(x, add *Exchange) {
 	x.MediaType = cmp.Or(add.MediaType, x.MediaType)
 }
 
-// settle checks what a line adds against the bytes known with it, and takes over its ending.
-func settle(x, add *Exchange, endOff bool) error {
-	if !editsFit(x.Edits, len(x.Request.Raw)) {
-		return want(fmt.Sprintf("_edits in order within the %d bytes of the request", len(x.Request.Raw)), "")
-	}
-	for _, r := range add.Redacted {
-		if have := len(x.side(r.Dir).Raw); !within(r.Off, r.Len, have) {
-			return want(fmt.Sprintf("_redacted within the %d bytes of the %s", have, r.Dir), fmt.Sprintf("got %d at %d", r.Len, r.Off))
-		}
-	}
-	if add.EndOff > len(x.Response.Raw) {
-		return want(fmt.Sprintf("_endOff within the %d bytes of the response", len(x.Response.Raw)), fmt.Sprintf("got %d", add.EndOff))
-	}
-	if add.End == "" {
-		if x.End == EndKeep {
+// settle takes over the ending of a line that has been added to x.
+func settle(x, add *Exchange, endOff bool) {
+	switch {
+	case add.End != "":
+		x.End, x.EndAt, x.EndOff = add.End, add.EndAt, add.EndOff
+		if !endOff {
 			x.EndOff = len(x.Response.Raw)
 		}
-		return nil
-	}
-	x.End, x.EndAt, x.EndOff = add.End, add.EndAt, add.EndOff
-	if !endOff {
+	case x.End == EndKeep:
 		x.EndOff = len(x.Response.Raw)
 	}
-	return nil
 }
 
-// editsFit tells whether edits stand in order, do not overlap, and are within size bytes.
-func editsFit(edits []Edit, size int) bool {
-	at := 0
-	for _, e := range edits {
-		if e.Off < at || !within(e.Off, e.Len, size) {
-			return false
-		}
-		at = e.Off + e.Len
+// extentOf is the extent of what is known of x.
+func extentOf(x *Exchange) extent {
+	e := extent{request: len(x.Request.Raw), response: len(x.Response.Raw)}
+	if n := len(x.Edits); n > 0 {
+		e.edited = x.Edits[n-1].Off + x.Edits[n-1].Len
 	}
-	return true
-}
-
-func within(off, length, size int) bool {
-	return off >= 0 && length >= 0 && length <= size && off <= size-length
+	return e
 }
 
 // weight is what an exchange costs in memory, roughly.

@@ -274,18 +274,6 @@ func (p *parser) side(s *Side, x *Exchange, own members) {
 	}
 }
 
-// adds tells whether the lengths of the writes are not 0 and add up to that of the bytes.
-func (s *Side) adds() bool {
-	rest := len(s.Raw)
-	for _, w := range s.Writes {
-		if w.Len <= 0 || w.Len > rest {
-			return false
-		}
-		rest -= w.Len
-	}
-	return rest == 0
-}
-
 // writes reads a list of pairs, of which most have few.
 func (p *parser) writes() []Write {
 	var few [8]Write

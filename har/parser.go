@@ -211,12 +211,12 @@ func (p *parser) base64() []byte {
 
 // number reads a whole number from 0 to 2^53-1.
 func (p *parser) number() int64 {
-	start, n := p.i, int64(0)
-	if c := p.peek(); c == '-' {
+	if p.peek() == '-' {
 		p.fail("a number that is not negative")
 		return 0
 	}
-	for start = p.i; p.i < len(p.b); p.i++ {
+	start, n := p.i, int64(0)
+	for ; p.i < len(p.b); p.i++ {
 		c := p.b[p.i] - '0'
 		if c > 9 {
 			break

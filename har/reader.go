@@ -182,10 +182,10 @@ func (r *Reader) finish(l *line) error {
 	return nil
 }
 
-// End returns the end line, nil if the file was cut, which Cut then describes.
+// End returns the end line, nil if the file was cut before it.
 func (r *Reader) End() *End { return r.end }
 
-// Cut says how the file broke off, "" if it did not. Valid after All.
+// Cut says how the file broke off, "" if it did not. Valid after All. Only its packing may be torn: End is then not nil.
 func (r *Reader) Cut() string { return r.cut }
 
 // A Cassette is a whole file in memory, its exchanges in order of N.

@@ -43,11 +43,8 @@ func Repair(r io.Reader, w io.Writer, lim Limits) (kept int, left string, err er
 
 // endOpen continues an exchange whose lines stop without an ending by the one that its reader gave it.
 func (w *Writer) endOpen(x *Exchange) {
-	if w.zstd != nil {
-		w.buf = w.buf[:0]
-	}
 	add := Exchange{Conn: x.Conn, Seq: x.Seq, End: x.End, Notes: x.Notes[len(x.Notes)-1:]}
-	w.buf = appendPart(w.buf, &part{x: &add, more: true, last: true})
+	w.buf = appendPart(w.room(), &part{x: &add, more: true, last: true})
 	w.emit(1)
 }
 

@@ -42,16 +42,23 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-const readChunk = 256 << 10
+// Sizes of buffers. Reads larger than a bufio.Reader's go past its buffer.
+const (
+	readChunk = 64 << 10 // what is read at a time, and what the buffer of lines begins with
+	peekAhead = 4 << 10  // what is looked at to tell what a file is
+)
 
 // openSource finds out by its first bytes how the file is packed. A zstd cassette inside gzip is read as well: trackers
 // take .gz files only.
 func openSource(r io.Reader, lim Limits) (*source, error) {
 	s := &source{file: &countingReader{r: r}, lim: lim}
-	s.raw = bufio.NewReaderSize(s.file, 64<<10)
+	s.raw = bufio.NewReaderSize(s.file, peekAhead)
 	in := s.raw
 	for range 2 {
 		unpacked, name, err := unpack(in)
+		if s.file.err != nil {
+			return nil, fmt.Errorf("line 1: %w", s.file.err)
+		}
 		if err != nil {
 			return nil, &FormatError{Line: 1, Want: "a cassette", Err: err}
 		}
@@ -63,7 +70,7 @@ func openSource(r io.Reader, lim Limits) (*source, error) {
 		} else {
 			s.packed = name + " in " + s.packed
 		}
-		in = bufio.NewReaderSize(unpacked, readChunk)
+		in = bufio.NewReaderSize(unpacked, peekAhead)
 	}
 	s.r = in
 	return s, foreign(in)
@@ -71,7 +78,7 @@ func openSource(r io.Reader, lim Limits) (*source, error) {
 
 // foreign says what a file is that is no cassette, as far as its first bytes tell.
 func foreign(in *bufio.Reader) error {
-	head, _ := in.Peek(4096)
+	head, _ := in.Peek(peekAhead)
 	for _, f := range foreignFiles {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
 			return &FormatError{Line: 1, Want: "a cassette", Err: errors.New(f.what)}
@@ -178,7 +185,7 @@ func (s *source) bounded() error {
 func (s *source) longLine() error { return s.limit("a line of at most %d bytes", int64(s.lim.Line)) }
 
 func (s *source) limit(want string, n int64) error {
-	return &FormatError{Line: s.line + 1, Want: fmt.Sprintf(want, n) + "; split the file, or raise the limit"}
+	return &FormatError{Line: s.line + 1, Want: fmt.Sprintf(want, n), Err: errors.New("more is not read from a file that nobody vouches for")}
 }
 
 // torn tells whether the file broke off where it could not be unpacked any further. ended: its last line has been read.

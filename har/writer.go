@@ -5,18 +5,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/mcptap/mcptap/har/wire"
 )
 
 const (
 	frameLines  = 128     // exchange lines of one zstd frame
 	frameBytes  = 1 << 20 // bytes of lines behind which a frame is ended
-	lineBytes   = 4 << 20 // bytes of an exchange that one line takes; longer ones are continued
-	lineWrites  = 1 << 16 // write cuts that one line takes
 	plainBuffer = 64 << 10
 )
 
@@ -38,10 +33,9 @@ type Writer struct {
 
 // progress is how much of an exchange that goes on has been written.
 type progress struct {
-	request, response int // bytes
-	edited            int // up to where in the request
-	method, status    bool
-	end               Ending
+	extent
+	method, status bool // whether the copied members have been written
+	end            Ending
 }
 
 // NewWriter writes the header and flushes it. plain: JSON lines as they are, else checksummed zstd frames.
@@ -55,7 +49,7 @@ func NewWriter(w io.Writer, h Header, plain bool) (*Writer, error) {
 			return nil, err
 		}
 	}
-	c.buf = appendHeader(c.buf, &h)
+	c.buf = appendHeader(c.room(), &h)
 	c.emit(0)
 	return c, c.Flush()
 }
@@ -74,17 +68,18 @@ func (w *Writer) Write(x *Exchange) error {
 	case w.open[at] != nil:
 		return fmt.Errorf("exchange %d: place %d of connection %d has been written", x.N, x.Seq, x.Conn)
 	}
-	p := w.progress()
-	if err := check(x, p); err != nil {
-		w.spare = append(w.spare, p)
+	so, err := check(x, extent{})
+	if err != nil {
 		return err
 	}
+	p := w.progress()
+	p.extent = so
 	w.advance(at)
 	w.end.Exchanges++
 	if x.Seq == 1 {
 		w.end.Conns++
 	}
-	return w.write(x, at, p, false)
+	return w.write(x, at, p, extent{}, false)
 }
 
 // Append continues an exchange that Write began: x has the same Conn and Seq, and in Request.Raw and Response.Raw only the
@@ -101,87 +96,72 @@ func (w *Writer) Append(x *Exchange) error {
 	case p == nil:
 		return fmt.Errorf("place %d of connection %d: nothing that goes on has been written", x.Seq, x.Conn)
 	}
-	if err := check(x, p); err != nil {
+	before := p.extent
+	so, err := check(x, before)
+	if err != nil {
 		return err
 	}
-	return w.write(x, at, p, true)
+	p.extent = so
+	return w.write(x, at, p, before, true)
 }
 
 var errClosed = errors.New("the cassette has been closed")
 
-// check refuses what a reader would refuse.
-func check(x *Exchange, p *progress) error {
-	request, response := p.request+len(x.Request.Raw), p.response+len(x.Response.Raw)
+// check refuses what a reader would refuse, and returns the extent with x.
+func check(x *Exchange, so extent) (extent, error) {
+	so, err := so.plus(x)
 	for _, s := range []*Side{&x.Request, &x.Response} {
-		if err := s.check(); err != nil {
-			return fmt.Errorf("exchange %d: %w", x.N, err)
-		}
-	}
-	for _, e := range x.Edits {
-		if e.Off < p.edited || !within(e.Off, e.Len, request) {
-			return fmt.Errorf("exchange %d: the edit of %d bytes at %d is not in order within the request's %d", x.N, e.Len, e.Off, request)
-		}
-		p.edited = e.Off + e.Len
-	}
-	for _, r := range x.Redacted {
-		have := request
-		if r.Dir == wire.ToClient {
-			have = response
-		}
-		if !within(r.Off, r.Len, have) {
-			return fmt.Errorf("exchange %d: the redaction of %d bytes at %d is not within the %s's %d", x.N, r.Len, r.Off, r.Dir, have)
+		if err == nil {
+			err = s.check()
 		}
 	}
 	switch {
+	case err != nil:
 	case x.End != "" && !x.End.known():
-		return fmt.Errorf("exchange %d: %q is no ending", x.N, x.End)
-	case x.End.timed() && (x.EndAt < 0 || x.EndOff < 0 || x.EndOff > response):
-		return fmt.Errorf("exchange %d: an ending at %v and byte %d of %d", x.N, x.EndAt, x.EndOff, response)
+		err = fmt.Errorf("%q is no ending", x.End)
+	case x.End.timed() && x.EndAt < 0:
+		err = fmt.Errorf("an ending at %v", x.EndAt)
 	case x.Status < 0 || x.Status > 999:
-		return fmt.Errorf("exchange %d: status %d", x.N, x.Status)
+		err = fmt.Errorf("status %d", x.Status)
 	case slices.Contains(x.Notes, ""):
-		return fmt.Errorf("exchange %d: an empty note", x.N)
+		err = errors.New("an empty note")
 	case !writable(x.Started):
-		return fmt.Errorf("exchange %d: started in the year %d", x.N, x.Started.Year())
+		err = fmt.Errorf("started in the year %d", x.Started.Year())
 	}
-	return nil
+	if err != nil {
+		err = fmt.Errorf("exchange %d of connection %d: %w", x.Seq, x.Conn, err)
+	}
+	return so, err
 }
 
 func (s *Side) check() error {
-	if len(s.Writes) == 0 {
-		return nil
-	}
 	for _, w := range s.Writes {
 		if w.At < 0 {
 			return fmt.Errorf("a write at %v", w.At)
 		}
 	}
-	if !s.adds() {
+	if len(s.Writes) > 0 && !s.adds() {
 		return fmt.Errorf("the lengths of %d writes are 0 or do not add up to %d bytes", len(s.Writes), len(s.Raw))
 	}
 	return nil
 }
 
-// write writes x in as many lines as it takes, and keeps or drops its progress.
-func (w *Writer) write(x *Exchange, at place, p *progress, more bool) error {
-	rest := [2]Side{x.Request, x.Response}
+// write writes x, of which before had been written, in as many lines as it takes, and keeps or drops its progress.
+func (w *Writer) write(x *Exchange, at place, p *progress, before extent, more bool) error {
+	rest := newRemains(x)
+	response := before.response
 	for last := false; !last; more = true {
 		part := part{x: x, more: more}
-		part.request, part.response, last = split(&rest)
-		part.last = last
+		part.request, part.response, last = rest.next()
+		response += len(part.response.Raw)
+		part.last, part.allBytes = last, response
 		if (x.Method != "" || x.URL != "") && !p.method {
 			p.method, part.method = true, true
 		}
 		if (x.Status != 0 || x.MediaType != "") && !p.status {
 			p.status, part.status = true, true
 		}
-		p.request += len(part.request.Raw)
-		p.response += len(part.response.Raw)
-		part.allBytes = p.response
-		if w.zstd != nil {
-			w.buf = w.buf[:0]
-		}
-		w.buf = appendPart(w.buf, &part)
+		w.buf = appendPart(w.room(), &part)
 		w.emit(1)
 	}
 	w.end.Redacted += len(x.Redacted)
@@ -198,10 +178,7 @@ func (w *Writer) write(x *Exchange, at place, p *progress, more bool) error {
 
 // copyLine writes a line as it stands in another cassette.
 func (w *Writer) copyLine(raw []byte, l *line) {
-	if w.zstd != nil {
-		w.buf = w.buf[:0]
-	}
-	w.buf = append(append(w.buf, raw...), '\n')
+	w.buf = append(append(w.room(), raw...), '\n')
 	if l.kind == firstLine {
 		w.end.Exchanges++
 		if l.x.Seq == 1 {
@@ -210,56 +187,6 @@ func (w *Writer) copyLine(raw []byte, l *line) {
 	}
 	w.end.Redacted += len(l.x.Redacted)
 	w.emit(1)
-}
-
-// split takes off both sides what the next line holds. last: nothing is left.
-func split(rest *[2]Side) (request, response Side, last bool) {
-	if fits(&rest[0]) && fits(&rest[1]) && len(rest[0].Raw)+len(rest[1].Raw) <= lineBytes {
-		return rest[0], rest[1], true
-	}
-	request = rest[0].takeOff(lineBytes / 2)
-	response = rest[1].takeOff(lineBytes - len(request.Raw))
-	return request, response, len(rest[0].Raw)+len(rest[1].Raw) == 0
-}
-
-func fits(s *Side) bool { return len(s.Writes) <= lineWrites }
-
-// takeOff removes at most n bytes from the front, not within a character, and returns them.
-func (s *Side) takeOff(n int) Side {
-	if len(s.Writes) > lineWrites {
-		total := 0
-		for _, c := range s.Writes[:lineWrites] {
-			total += c.Len
-		}
-		n = min(n, total)
-	}
-	if n >= len(s.Raw) {
-		whole := *s
-		*s = Side{}
-		return whole
-	}
-	for back := 0; back < utf8.UTFMax-1 && n > 1 && !utf8.RuneStart(s.Raw[n]); back++ {
-		n--
-	}
-	head := Side{Raw: s.Raw[:n:n]}
-	s.Raw = s.Raw[n:]
-	if len(s.Writes) == 0 {
-		return head
-	}
-	var tail []Write
-	for i, c := range s.Writes {
-		if n < c.Len {
-			if n > 0 {
-				head.Writes = append(head.Writes, Write{c.At, n})
-			}
-			tail = append(append(tail, Write{c.At, c.Len - n}), s.Writes[i+1:]...)
-			break
-		}
-		n -= c.Len
-		head.Writes = append(head.Writes, c)
-	}
-	s.Writes = tail
-	return head
 }
 
 // advance drops the exchange before x on its connection if it ended keep: it is final now.
@@ -288,6 +215,14 @@ func (w *Writer) forget(at place, p *progress) {
 	if p.end.ends() && w.last[at.conn] == at.seq {
 		delete(w.last, at.conn)
 	}
+}
+
+// room is where the next line is appended.
+func (w *Writer) room() []byte {
+	if w.zstd != nil {
+		return w.buf[:0]
+	}
+	return w.buf
 }
 
 // emit passes the line in buf on. exchanges: how many lines of exchanges it is.
@@ -354,10 +289,7 @@ func (w *Writer) Close(e End) error {
 	if e.Redacted == 0 {
 		e.Redacted = w.end.Redacted
 	}
-	if w.zstd != nil {
-		w.buf = w.buf[:0]
-	}
-	w.buf = appendEnd(w.buf, &e)
+	w.buf = appendEnd(w.room(), &e)
 	w.emit(0)
 	if w.zstd != nil {
 		w.endFrame()

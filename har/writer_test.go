@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,14 +82,15 @@ func TestLine(t *testing.T) {
 
 // parts cuts an exchange into a first line and continuations, one for each of the given numbers of bytes of each side.
 func parts(x *Exchange, cuts ...[2]int) []*Exchange {
-	rest := [2]Side{x.Request, x.Response}
+	request, response := x.Request, x.Response
+	request.Writes, response.Writes = slices.Clone(request.Writes), slices.Clone(response.Writes)
 	var list []*Exchange
 	for _, cut := range cuts {
 		p := &Exchange{Conn: x.Conn, Seq: x.Seq}
-		p.Request, p.Response = rest[0].takeOff(cut[0]), rest[1].takeOff(cut[1])
+		p.Request, p.Response = request.takeOff(cut[0]), response.takeOff(cut[1])
 		list = append(list, p)
 	}
-	last := &Exchange{Conn: x.Conn, Seq: x.Seq, Request: rest[0], Response: rest[1], Status: x.Status, MediaType: x.MediaType,
+	last := &Exchange{Conn: x.Conn, Seq: x.Seq, Request: request, Response: response, Status: x.Status, MediaType: x.MediaType,
 		Edits: x.Edits, Redacted: x.Redacted, Notes: x.Notes, End: x.End, EndAt: x.EndAt, EndOff: x.EndOff}
 	list = append(list, last)
 	first := list[0]
