@@ -100,6 +100,25 @@ var sessionCases = []entry{
 				s.wait(2 * time.Second)
 			}
 		}},
+	{"session-404-not-repeated", "C1", "The client begins a new session, but the call that failed is lost.", gateway20,
+		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", "session/expired"),
+		func(s *scene) {
+			s.connectGateway()
+			s.ask("tools/call", toolCall, ok(result(toolResult)))
+			s.wait(30 * time.Minute)
+			s.ask("tools/call", toolCall, rpc("404 Not Found", expired))
+			s.connectGateway()
+			s.ask("tools/list", "", ok(result(toolList)))
+		}},
+	{"session-404-old-id-sent", "C1", "The client initializes again, but still sends the id of the dead session, and is refused again.", gateway20,
+		asked(5, "reinitialize+retry-once", "session/expired", "pass-through", "session/expired"),
+		func(s *scene) {
+			s.connectGateway()
+			s.ask("tools/call", toolCall, ok(result(toolResult)))
+			s.wait(30 * time.Minute)
+			s.ask("tools/call", toolCall, rpc("404 Not Found", expired))
+			s.post([]string{"mcp-session-id: " + s.session}, s.initializeBody(), rpc("404 Not Found", expired))
+		}},
 	{"session-expired-in-band", "C2", "The session is gone, but the status is 200.", gateway20,
 		asked(5, "reinitialize+retry-once", "session/expired-in-band", "pass-through", "session/expired-in-band"),
 		recovers(ok(rpcError(-32001, "Session not found")), ok(result(toolResult)))},
