@@ -181,11 +181,12 @@ func (t *reportText) finding(f *analyze.Finding) {
 // ruleText is a finding's rule with its source, as far as a verdict on one of its exchanges tells it.
 func (t *reportText) ruleText(f *analyze.Finding) string {
 	for i := range t.Exchanges {
-		if !slices.Contains(f.Exchanges, t.Exchanges[i].N) {
+		x := &t.Exchanges[i]
+		if !slices.Contains(f.Exchanges, x.N) {
 			continue
 		}
-		for _, v := range t.Exchanges[i].Verdicts {
-			if v.Rule == f.Rule && v.Source != "" {
+		for _, p := range policyNames(x.Verdicts) {
+			if v := x.Verdicts[p]; v.Rule == f.Rule && v.Source != "" {
 				return fmt.Sprintf("%s (%s, %s)", v.Rule, v.Source, v.Level)
 			}
 		}

@@ -96,11 +96,14 @@ func exchangesText(ns []int) string {
 
 func costText(c analyze.Cost) string {
 	var words []string
-	if c.MS > 0 {
+	switch {
+	case c.MS >= 1000:
 		words = append(words, fmt.Sprintf("%.1f s waited", float64(c.MS)/1000))
+	case c.MS > 0:
+		words = append(words, fmt.Sprintf("%d ms waited", c.MS))
 	}
 	if c.Requests > 0 {
-		words = append(words, count(c.Requests, "request")+" more than needed")
+		words = append(words, count(c.Requests, "request")+" in vain")
 	}
 	return strings.Join(words, ", ")
 }

@@ -91,12 +91,18 @@ func (s *session) ready(pathAndQuery string) error {
 	return err
 }
 
-// wait returns when CMD has ended, a signal has come (without CMD), or serving has failed. The code is CMD's own.
+// wait returns when CMD has ended, a signal has come (without CMD), or serving has failed. The code is CMD's own. While
+// the run is brought to its end, one more signal does nothing if CMD ended it, and the next one ends the process.
 func (s *session) wait(failed <-chan error) (code int, err error) {
-	defer signal.Stop(s.signals)
 	if len(s.argv) > 0 {
-		return s.command(failed)
+		code, err = s.command(failed)
+		go func() {
+			<-s.signals
+			signal.Stop(s.signals)
+		}()
+		return code, err
 	}
+	defer signal.Stop(s.signals)
 	select {
 	case <-s.signals:
 		return codeOK, nil
@@ -125,11 +131,11 @@ func (s *session) command(failed <-chan error) (code int, err error) {
 			if !fromTerminal(sig) {
 				cmd.Process.Signal(sig)
 			}
-		case err := <-failed:
+		case err = <-failed:
 			s.notice("%v; %s runs on", err, s.argv[0])
 			failed = nil
 		case <-done:
-			return childCode(cmd.ProcessState), nil
+			return childCode(cmd.ProcessState), err
 		}
 	}
 }

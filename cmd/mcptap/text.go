@@ -49,13 +49,13 @@ func clip(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// excerpt shows a few bytes of a body or head in one line, quotes and escapes included: `"{\"error\":…"`.
+// excerpt shows the first n bytes of a run in one line, line ends as \r\n.
 func excerpt(b []byte, n int) string {
 	more := ""
 	if len(b) > n {
 		b, more = b[:n], "…"
 	}
-	return `"` + oneLine(strings.NewReplacer("\r", `\r`).Replace(string(b))) + more + `"`
+	return oneLine(strings.ReplaceAll(string(b), "\r", `\r`)) + more
 }
 
 // count writes a number with the right form of its noun: "1 exchange", "2 exchanges".
