@@ -1,6 +1,7 @@
 package har
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -145,6 +146,8 @@ type region struct {
 	joined  bool // the text lies in r.pieces[pieces[0]:pieces[1]]
 	fields  bool // the text is a head or a trailer section
 	target  [2]int
+	line    int // where the line that holds the byte at lineOff begins
+	lineOff int
 	more    bool // the text may go on
 	begins  bool // the text is the beginning of a body
 	stream  bool // the text is an event stream
@@ -155,7 +158,10 @@ type region struct {
 }
 
 // A piece is a run of a region's text that lies in the raw bytes in one piece.
-type piece struct{ text, raw, n int }
+type piece struct {
+	text, raw, n int
+	joins        bool // it begins a data line that was joined to the one before
+}
 
 // A hit is a secret in a region. raw and rawEnd are where its first byte is and where its last one ends.
 type hit struct {
@@ -174,6 +180,9 @@ func (r *Redactor) add(region, off, end int, kind secretKind) {
 		return
 	}
 	text := reg.text[off:end]
+	if kind.isShape() && bytes.Contains(text, []byte(filler)) {
+		return // a replacement that looks like a secret together with what stands beside it
+	}
 	if isReplacement(text, reg.fields) || len(text) <= longestWord && notSecret[string(text)] {
 		return
 	}

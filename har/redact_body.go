@@ -48,10 +48,11 @@ func (r *Redactor) unfoldData(reg *region) {
 				i++
 			}
 		}
-		inData = isData
-		for i < end {
+		for first := true; i < end; first = false {
 			i = r.addPiece(&from, i, end)
+			r.pieces[len(r.pieces)-1].joins = first && isData && inData
 		}
+		inData = isData
 	}
 	reg.joined = false
 	r.join(reg, lo)
@@ -121,16 +122,24 @@ func lastEventEnd(t []byte) int {
 	return 0
 }
 
-// firstBlankLine returns where the first blank line of t begins, or its length.
-func firstBlankLine(t []byte) int {
-	for i := 0; i < len(t); {
-		n := lineLen(t[i:])
-		if i > 0 && isLineEnd(t[i]) {
+// dataEnd returns where, between off and end of an event stream's region, the data of the event at off ends: its last
+// line that is one of several joined ones.
+func (r *Redactor) dataEnd(ri, off, end int) int {
+	reg := &r.regions[ri]
+	for i := off; i < end; {
+		if i += lineLen(reg.text[i:]); i < end && !r.joins(reg, i) {
 			return i
 		}
-		i += n
 	}
-	return len(t)
+	return end
+}
+
+func (r *Redactor) joins(reg *region, i int) bool {
+	if !reg.joined {
+		return false
+	}
+	p := &r.pieces[r.pieceAt(reg, i)]
+	return p.text == i && p.joins
 }
 
 // addDecoded adds the decoded text of the compressed body that is the region at binary.

@@ -172,7 +172,7 @@ func (r *Redactor) cookie(ri, off, end int) {
 // phrase or the value of a field that frames nothing. It is empty where nothing may be.
 func (r *Redactor) clip(reg *region, off, end int, isKnown bool) (int, int) {
 	t := reg.text
-	line := lineStart(t, off)
+	line := reg.lineStart(off)
 	if reg.target[1] > 0 && line < reg.target[0] {
 		from, to := reg.target[0], reg.target[1]
 		if isKnown && reg.d == wire.ToServer {
@@ -188,6 +188,18 @@ func (r *Redactor) clip(reg *region, off, end int, isKnown bool) (int, int) {
 		return off, off
 	}
 	return max(off, line+colon+1), end
+}
+
+// lineStart is lineStart for places that mostly follow one another.
+func (reg *region) lineStart(off int) int {
+	if off < reg.lineOff {
+		reg.line, reg.lineOff = 0, 0
+	}
+	if n := bytes.LastIndexByte(reg.text[reg.lineOff:off], '\n'); n >= 0 {
+		reg.line = reg.lineOff + n + 1
+	}
+	reg.lineOff = off
+	return reg.line
 }
 
 // lineStart returns where the line that holds the byte at i begins.

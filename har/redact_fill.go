@@ -30,6 +30,9 @@ const (
 var kindNames = [...]string{"authorization", "authorization", "cookie", "api-key", "query", "userinfo", "oauth", "bearer",
 	"jwt", "key", "private-key", "session", "body-encoded"}
 
+// isShape tells whether secrets of that kind are known by how they look alone.
+func (k secretKind) isShape() bool { return k == bearer || k == jwt || k == key }
+
 const filler = "redacted"
 
 // fillerAt is the n-th character of a replacement.

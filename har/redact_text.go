@@ -348,13 +348,14 @@ func (s *scan) privateKey(i int) int {
 	}
 	off := i + n + len(label)
 	b := t[off:min(len(t), off+heldMost/2)]
-	for _, stop := range []string{"-----END", `"`} {
-		if n := bytes.Index(b, []byte(stop)); n >= 0 {
-			b = b[:n]
-		}
+	if n := bytes.IndexByte(b, '"'); n >= 0 {
+		b = b[:n]
+	}
+	if n := bytes.Index(b, []byte("-----END")); n >= 0 {
+		b = b[:n]
 	}
 	if s.stream {
-		b = b[:firstBlankLine(b)]
+		b = b[:s.r.dataEnd(s.region, off, off+len(b))-off]
 	}
 	off, end := trimSpace(t, off, off+len(b))
 	return s.found(off, end, privateKey)
@@ -372,8 +373,8 @@ func (s *scan) member(i int) int {
 	default:
 		return 0
 	}
-	end := run(t, i, lowerChar|upperChar|underscoreChar)
-	if end-i > longestName || end >= len(t) || t[end] != '"' && t[end] != '\\' && t[end] != '\'' {
+	end := run(t[:min(len(t), i+longestName)], i, lowerChar|upperChar|underscoreChar)
+	if end >= len(t) || t[end] != '"' && t[end] != '\\' && t[end] != '\'' {
 		return 0
 	}
 	off := i
@@ -469,7 +470,7 @@ func stringEnd(t []byte, i, depth int, quote byte) int {
 // isCursor tells whether a JSON string that begins at off, or an event's id, is an opaque position rather than a secret.
 func (s *scan) isCursor(off int) bool {
 	t := s.t
-	if s.stream && bytes.HasPrefix(t[lineStart(t, off):off], []byte("id:")) {
+	if s.stream && (bytes.HasSuffix(t[:off], []byte("id: ")) || bytes.HasSuffix(t[:off], []byte("id:"))) {
 		return true
 	}
 	i := off - 1

@@ -39,10 +39,11 @@ type knownValues struct {
 }
 
 type knownValue struct {
-	text  string
-	kind  secretKind
-	used  bool // since the hand last passed
-	forms []int32
+	text   string
+	kind   secretKind
+	number int  // of a session
+	used   bool // since the hand last passed
+	forms  []int32
 }
 
 // A spelling is one way in which a value can stand in a text.
@@ -132,7 +133,8 @@ func (v *knownValues) place(at int, text string, kind secretKind, cut bool, seen
 	*val = knownValue{text: text, kind: kind, used: true, forms: val.forms[:0]}
 	instead := ""
 	if kind == session {
-		instead = pseudonym(text, v.number(text))
+		val.number = v.number(text)
+		instead = pseudonym(text, val.number)
 	}
 	v.spell(at, text, instead, cut)
 	for _, encode := range spellers {
@@ -171,10 +173,10 @@ func (v *knownValues) spell(at int, text, instead string, cut bool) {
 	if _, ok := v.byText[text]; ok || len(text) < valueLeast {
 		return
 	}
-	if instead != "" {
-		instead = fit(instead, len(text))
-	}
 	val := &v.list[at]
+	if instead != "" && len(instead) != len(text) {
+		instead = sessionName(len(text), val.number, allDigits(text))
+	}
 	s := spelling{text: text, kind: val.kind, value: at, instead: instead, cut: cut, digits: allDigits(text)}
 	i := int32(len(v.spellings))
 	if n := len(v.free); n > 0 {
@@ -268,6 +270,10 @@ func (v *knownValues) match(r *Redactor, region, off, end int, i int32) {
 	reg, s := &r.regions[region], &v.spellings[i]
 	t := reg.text
 	v.list[s.value].used = true
+	n := len(r.hits) - 1
+	if n >= 0 && r.hits[n].region == region && r.hits[n].spelling >= 0 && r.hits[n].off <= off && end <= r.hits[n].end {
+		return
+	}
 	if s.digits && (off > 0 && class[t[off-1]]&digitChar != 0 || end < len(t) && class[t[end]]&digitChar != 0) {
 		return // part of another number
 	}
@@ -286,9 +292,9 @@ func (v *knownValues) match(r *Redactor, region, off, end int, i int32) {
 	if off >= end {
 		return
 	}
-	if n := len(r.hits); n > 0 {
+	if n >= 0 {
 		// Values that overlap themselves or one another, as aaaaaaaa does, are one.
-		if last := &r.hits[n-1]; last.region == region && last.spelling >= 0 && last.off <= off && off < last.end &&
+		if last := &r.hits[n]; last.region == region && last.spelling >= 0 && last.off <= off && off < last.end &&
 			s.instead == "" && v.spellings[last.spelling].instead == "" {
 			if end > last.end {
 				last.end = end
@@ -304,10 +310,10 @@ func (v *knownValues) match(r *Redactor, region, off, end int, i int32) {
 // behindEscape moves off behind the JSON escape into which a match reaches: in `\nabcdefg` there is no `nabcdefg`.
 func behindEscape(t []byte, off, end int) int {
 	n := off
-	for n > 0 && t[n-1] == '\\' {
+	for n > 0 && t[off] != '\\' && t[n-1] == '\\' {
 		n--
 	}
-	if (off-n)%2 == 0 || t[off] == '\\' {
+	if (off-n)%2 == 0 {
 		return off
 	}
 	if t[off] == 'u' {
