@@ -21,41 +21,45 @@ func FillDerived(x *Exchange, base string) {
 
 // SetRequest sets Method and URL from the request's head. base is as for FillDerived.
 func (x *Exchange) SetRequest(h *wire.Head, base string) {
-	if base == "" {
-		base = "http://" + h.Get("Host")
-	}
-	x.Method, x.URL = h.Method, absoluteURL(base, h.Target)
+	x.Method, x.URL = h.Method, TargetURL(base, h)
 }
 
 // SetResponse sets Status and MediaType from the final response's head.
-func (x *Exchange) SetResponse(h *wire.Head) {
-	x.Status, x.MediaType = h.Status, mediaType(h.Get("Content-Type"))
+func (x *Exchange) SetResponse(h *wire.Head) { x.Status, x.MediaType = h.Status, MediaTypeOf(h) }
+
+// TargetURL is where a request with that head went: the path and query of its target (RFC 9112 section 3.2) at the origin
+// base, whatever origin the target or Host names; "/" for the asterisk and authority forms. It carries no user information.
+// Without a base the origin is that of the target, or else the one that Host names.
+func TargetURL(base string, h *wire.Head) string {
+	origin, path := base, h.Target
+	if scheme, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") {
+		end := strings.IndexAny(rest, "/?#")
+		if end < 0 {
+			end = len(rest)
+		}
+		if path = rest[end:]; origin == "" {
+			origin = scheme + "://" + rest[:end]
+		}
+	}
+	if origin == "" {
+		origin = "http://" + h.Get("Host")
+	}
+	if path == "*" || h.Method == "CONNECT" {
+		path = ""
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return printable(withoutUser(origin) + path)
 }
 
-// absoluteURL is the target URI of RFC 9112 section 3.3: an absolute target as it is, one in origin form behind base,
-// base alone for the asterisk and authority forms. It carries no user information.
-func absoluteURL(base, target string) string {
-	switch {
-	case strings.HasPrefix(target, "/"):
-		return printable(withoutUser(base) + target)
-	case strings.Contains(target, "://"):
-		return printable(withoutUser(target))
+// withoutUser removes the user information of an origin, which may be a password (RFC 3986 section 3.2.1).
+func withoutUser(origin string) string {
+	scheme, authority, ok := strings.Cut(origin, "://")
+	if !ok {
+		return origin
 	}
-	return printable(withoutUser(base))
-}
-
-// withoutUser removes the user information of a URL, which may be a password (RFC 3986 section 3.2.1).
-func withoutUser(url string) string {
-	i := strings.Index(url, "://")
-	if i < 0 {
-		return url
-	}
-	authority := url[i+3:]
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
-	}
-	at := strings.LastIndexByte(authority, '@')
-	return url[:i+3] + url[i+3+at+1:]
+	return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:]
 }
 
 // printable escapes bytes that no URL may hold (RFC 3986 section 2.1).
@@ -79,7 +83,9 @@ func printable(url string) string {
 	return url
 }
 
-// mediaType is the type and subtype of a Content-Type, lower case, without parameters (RFC 9110 section 8.3.1).
+// MediaTypeOf is the type and subtype of a message's Content-Type, lower case, without parameters (RFC 9110 section 8.3.1).
+func MediaTypeOf(h *wire.Head) string { return mediaType(h.Get("Content-Type")) }
+
 func mediaType(contentType string) string {
 	kind, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(kind))

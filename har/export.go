@@ -1,26 +1,29 @@
 package har
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"iter"
 	"strings"
 )
 
-// ExportHAR writes exchanges as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), one entry at a time, in the
+// exportBuffer is how many bytes of whole entries are written at a time.
+const exportBuffer = 64 << 10
+
+// ExportHAR writes exchanges as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), a few entries at a time, in the
 // order given. What HAR has no place for stands in _mcptap and _error. An error of xs is returned as it is; what was
 // written until then is no whole file.
 func ExportHAR(w io.Writer, h Header, xs iter.Seq2[*Exchange, error]) error {
-	out := bufio.NewWriterSize(w, 64<<10)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
 	name, version, _ := strings.Cut(h.Tool, " ")
-	creator, err := json.Marshal(harCreator{name, version})
-	if err != nil {
+	out.WriteString(`{"log":{"version":"1.2","creator":`)
+	if err := enc.Encode(harCreator{name, version}); err != nil {
 		return err
 	}
-	out.WriteString(`{"log":{"version":"1.2","creator":` + string(creator) + `,"entries":[`)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
+	out.WriteString(`,"entries":[`)
 	separator := "\n"
 	for x, err := range xs {
 		if err != nil {
@@ -31,9 +34,15 @@ func ExportHAR(w io.Writer, h Header, xs iter.Seq2[*Exchange, error]) error {
 		if err := enc.Encode(entryOf(x)); err != nil {
 			return err
 		}
+		if out.Len() >= exportBuffer {
+			if _, err := out.WriteTo(w); err != nil {
+				return err
+			}
+		}
 	}
 	out.WriteString("]}}\n")
-	return out.Flush()
+	_, err := out.WriteTo(w)
+	return err
 }
 
 // The objects of HAR 1.2 as far as they are filled in. Sizes are in bytes, times in milliseconds; none is negative.

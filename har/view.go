@@ -174,7 +174,7 @@ func contentEncoding(m *wire.Message) string {
 
 // SSE tells whether the final response is an event stream.
 func (v *View) SSE() bool {
-	return v.Response != nil && mediaType(v.Response.Get("Content-Type")) == "text/event-stream"
+	return v.Response != nil && MediaTypeOf(&v.Response.Head) == "text/event-stream"
 }
 
 // Events returns the events of an event-stream response; offsets are within ResponseBody.
