@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/har"
@@ -81,7 +80,7 @@ func (c *connection) read(x *exchange, d wire.Dir, piece *wire.Piece) {
 	if h := piece.Head; h != nil && d == wire.ToServer {
 		x.Method, x.URL = h.Method, c.absolute(h)
 	} else if h != nil && !h.Interim() {
-		x.Status, x.MediaType = h.Status, mediaType(h)
+		x.Status, x.MediaType = h.Status, har.MediaTypeOf(h)
 	}
 	if piece.Done {
 		x.whole[d] = true
@@ -94,27 +93,8 @@ func (c *connection) absolute(h *wire.Head) string {
 	if h.Target == c.target && c.url != "" {
 		return c.url
 	}
-	path := h.Target
-	if _, rest, ok := strings.Cut(path, "://"); ok && path[0] != '/' {
-		path = ""
-		if i := strings.IndexAny(rest, "/?"); i >= 0 {
-			path = rest[i:]
-		}
-	}
-	if path == "*" || h.Method == "CONNECT" {
-		path = ""
-	}
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	c.target, c.url = h.Target, c.between.Base+path
+	c.target, c.url = h.Target, har.TargetURL(c.between.Base, h)
 	return c.url
-}
-
-// mediaType is the Content-Type in lower case, without parameters.
-func mediaType(h *wire.Head) string {
-	t, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.ToLower(strings.TrimSpace(t))
 }
 
 // settle writes an exchange that has become whole, unless the connection's ending is about to be known.
