@@ -100,7 +100,7 @@ func (f *facts) looksMCP() bool {
 		return mcpMethod(r.method)
 	case f.class == getStream || f.class == resume:
 		return f.endpoint == endpointSame || f.endpoint == endpointForeign || len(f.stream) > 0 || f.serverRequests > 0 ||
-			f.media != mediaStream || f.events == 0
+			f.media != mediaStream || f.events == 0 || !f.browser
 	}
 	return false
 }

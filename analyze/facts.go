@@ -154,23 +154,26 @@ type facts struct {
 	req reqFacts
 	answer,
 	media set
-	status    int
-	interim   []int // statuses of 1xx responses before the final one
-	headBytes int
-	mediaType string
-	encoding  string // Content-Encoding, "" if none
-	undecoded string // why the body could not be decoded, "" if it was
-	faults    []string
-	extra     spanned // bytes behind the end of the answer
-	end       har.Ending
-	complete  har.Tri
-	notes     []string
-	late      int
-	body      string // empty, json, not-json, html, text, event-stream, opaque
-	bodyAt    spanned
-	retry     string // Retry-After
-	challenge string // WWW-Authenticate
-	issued    string // Mcp-Session-Id of the answer
+	status      int
+	interim     []int // statuses of 1xx responses before the final one
+	headBytes   int
+	mediaType   string
+	encoding    string // Content-Encoding, "" if none
+	mislabelled bool   // the body is plain although Content-Encoding names a coding
+	browser     bool   // the request was made by a web page
+	undecoded   string // why the body could not be decoded, "" if it was
+	faults      []string
+	extra       spanned // bytes behind the end of the answer
+	end         har.Ending
+	complete    har.Tri
+	notes       []string
+	late        int
+	body        string // empty, json, not-json, html, text, event-stream, opaque
+	bodyAt      spanned
+	statusAt    spanned // the final response's status line
+	retry       string  // Retry-After
+	challenge   string  // WWW-Authenticate
+	issued      string  // Mcp-Session-Id of the answer
 
 	reply    message // what answers the request, wherever it stood
 	kind     set     // reply*
@@ -180,6 +183,7 @@ type facts struct {
 	replyAt  time.Duration // since started; when the reply was whole
 
 	events, comments int
+	odd              bool // the answer has something that some clients choke on: a BOM, an array, an event to skip
 	eventID          bool // an event id came
 	lastEventID      string
 	retryMS          int

@@ -1,6 +1,16 @@
 package analyze
 
-// A Finding is what a person should read.
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// A Finding is what a person should read: whose fault it is, what it cost, what to do, and the bytes that prove it.
 type Finding struct {
 	ID        string     `json:"id"`
 	Severity  string     `json:"severity"` // error, warning, note
@@ -27,6 +37,136 @@ type Evidence struct {
 	Length   int    `json:"length"`
 }
 
-func (a *analysis) find() []Finding { return nil }
+// Severities: an error is something that is wrong and had a consequence or will have one with some client; a warning is
+// wrong or costs something; a note is worth knowing.
+const (
+	severe  = "error"
+	warning = "warning"
+	note    = "note"
+)
 
-func FindingIDs() []string { return nil }
+const (
+	byClient       = "client"
+	byServer       = "server"
+	byIntermediary = "intermediary"
+	byCapture      = "capture"
+	byNobody       = "unknown"
+)
+
+// A template is what a finding says; in texts, words in braces are filled in (facts.say).
+type template struct {
+	id, severity, fault, message, fix string
+}
+
+// FindingIDs lists the IDs that findings can have, sorted.
+func FindingIDs() []string {
+	var ids []string
+	for _, t := range ruleFindings {
+		ids = append(ids, t.id)
+	}
+	for _, t := range otherFindings {
+		ids = append(ids, t.id)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// find collects all findings: those that a rule of recommended stands for, those of one exchange's bytes, and those that
+// only the course of a conversation shows.
+func (a *analysis) find() []Finding {
+	p := policies().byName[Recommended]
+	for _, f := range a.facts {
+		if f.class != other {
+			a.findByRule(p, f)
+		}
+		a.findInBytes(f)
+	}
+	for _, v := range a.conversations {
+		a.findHandshake(v)
+		a.findSessions(v)
+		a.findLoops(v)
+		a.findDifferences(v)
+	}
+	slices.SortStableFunc(a.findings, func(x, y Finding) int {
+		return cmp.Or(cmp.Compare(x.Exchanges[0], y.Exchanges[0]), strings.Compare(x.ID, y.ID))
+	})
+	return a.findings
+}
+
+// add adds a finding about one exchange.
+func (a *analysis) add(t template, rule string, f *facts, evidence ...spanned) *Finding {
+	x := Finding{
+		ID: t.id, Severity: t.severity, Fault: t.fault, Exchanges: []int{f.n}, Message: f.say(t.message), Fix: f.say(t.fix),
+		Rule: rule, Evidence: []Evidence{},
+	}
+	for _, e := range evidence {
+		if e.ok && e.len > 0 {
+			x.Evidence = append(x.Evidence, Evidence{f.n, "response", e.off, e.len})
+		}
+	}
+	a.findings = append(a.findings, x)
+	return &a.findings[len(a.findings)-1]
+}
+
+// saying looks a template up by its ID.
+func saying(id string) template {
+	for _, t := range otherFindings {
+		if t.id == id {
+			return t
+		}
+	}
+	panic("analyze: no finding " + id)
+}
+
+// say fills the braces of a text with the facts of an exchange.
+func (f *facts) say(text string) string {
+	if !strings.Contains(text, "{") {
+		return text
+	}
+	media := f.mediaType
+	if media == "" {
+		media = "no media type"
+	}
+	code := "no code"
+	if f.reply.codeOK {
+		code = fmt.Sprint(f.reply.code)
+	}
+	return strings.NewReplacer(
+		"{status}", fmt.Sprint(f.status), "{media}", media, "{why}", f.reply.why, "{method}", f.what(), "{code}", code,
+		"{text}", f.reply.text, "{wait}", seconds(f.finished.Sub(f.started)), "{end}", endWords[f.end], "{location}", f.location,
+		"{versions}", strings.Join(f.reply.versions, ", "), "{asked}", f.req.version, "{late}", fmt.Sprint(f.late),
+		"{undecoded}", f.undecoded, "{encoding}", f.encoding, "{framing}", strings.Join(f.faults, ", "), "{endpoint}", f.endpointURL,
+		"{path}", f.path(), "{note}", strings.Join(f.notes, ", "), "{challenge}", f.challenge, "{accept}", f.req.accept,
+		"{event}", f.lastEventID, "{bytes}", fmt.Sprint(f.bodyAt.len), "{odd}", oddEvents[f.eventEnd],
+	).Replace(text)
+}
+
+// what names an exchange in a sentence.
+func (f *facts) what() string {
+	switch {
+	case f.req.method != "":
+		return f.req.method
+	case f.class == response:
+		return "the client's reply"
+	}
+	return f.httpMethod + " " + f.path()
+}
+
+var endWords = map[har.Ending]string{
+	"keep": "the connection went on", "fin": "the server closed", "fin-no-close-notify": "the server closed without a close_notify",
+	"rst": "the server reset the connection", "client-fin": "the client closed", "client-rst": "the client reset the connection",
+	"hang": "nothing more came", "capture-stopped": "the recording stopped", "unknown": "how it ended is not known",
+}
+
+var oddEvents = map[set]string{
+	eventLoneCR: "its blank line ends in a lone CR and nothing follows", eventTyped: "the event type is not message",
+	eventUnterminated: "no blank line ends the event",
+}
+
+// seconds writes a duration as people read it.
+func seconds(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}

@@ -3,6 +3,7 @@ package analyze
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,11 +144,20 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 	f.encoding = clip(h.Get("Content-Encoding"))
 	f.retry, f.challenge, f.issued = clip(h.Get("Retry-After")), clip(h.Get("WWW-Authenticate")), clip(h.Get("Mcp-Session-Id"))
 	f.faults = v.Response.Faults
+	if p := h.Proto; p != "HTTP/1.1" && p != "HTTP/1.0" && p != "HTTP/2.0" && p != "HTTP/0.9" {
+		f.faults = append(slices.Clone(f.faults), "unknown HTTP version")
+	}
+	if at := mediaFault(x.Response.Raw[v.Response.Off:], h); at {
+		f.faults = append(slices.Clone(f.faults), "space before the colon of Content-Type")
+	}
 	if loc := h.Get("Location"); loc != "" && h.Status/100 == 3 {
 		f.location = resolve(x.URL, loc)
 	}
 	if t := v.ResponseTail; t.Len > 0 && v.Response.Complete {
 		f.extra = spanned{t.Off, t.Len, true}
+	}
+	if n := bytes.IndexByte(x.Response.Raw[v.Response.Off:], '\n'); n >= 0 {
+		f.statusAt = spanned{v.Response.Off, n + 1, true}
 	}
 	f.bodyAt = spanned{v.Response.Off + v.Response.Len, v.Response.End - v.Response.Off - v.Response.Len, true}
 }
@@ -229,6 +239,18 @@ func mediaOf(h *wire.Head) (string, set) {
 		return t, mediaStream
 	}
 	return clip(t), mediaOther
+}
+
+// mediaFault tells whether white space stands before the colon of Content-Type: strict parsers then see no such field.
+func mediaFault(head []byte, h *wire.Head) bool {
+	for _, fd := range h.Fields {
+		if strings.EqualFold(fd.Name, "Content-Type") {
+			before := bytes.TrimRight(head[:min(fd.At.Off, len(head))], " \t")
+			before, colon := bytes.CutSuffix(before, []byte(":"))
+			return colon && len(before) > 0 && (before[len(before)-1] == ' ' || before[len(before)-1] == '\t')
+		}
+	}
+	return false
 }
 
 // resolve makes a Location or an endpoint absolute, "" if it is no URL.

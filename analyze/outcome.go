@@ -70,7 +70,7 @@ func (c *connect) observeHandshake(o *Observed) time.Time {
 			o.Version = c.requests[0].req.header
 		}
 		return end
-	case last != nil && f.kind == replyResult && last.status/100 == 2:
+	case last != nil && f.kind == replyResult && slices.Contains([]int{200, 202, 204}, last.status) && last.answer&(whole|cut) == last.answer:
 		o.Outcome = connected
 		return end
 	case last != nil && f.kind == replyResult && !last.settled(), !f.settled():
@@ -96,7 +96,7 @@ func (c *connect) observeProbe(o *Observed) time.Time {
 		if o.Version == "" {
 			o.Outcome, o.Version = Legacy, c.requests[0].req.header
 		}
-	case f.kind == replyResult && f.reply.discover && f.status/100 == 2 && slices.Contains(f.reply.versions, f.req.version):
+	case f.plainly() && f.kind == replyResult && f.reply.discover && slices.Contains(f.reply.versions, f.req.version):
 		o.Outcome, o.Version = Modern, f.req.version
 	case f.settled():
 		o.Outcome = Failed
@@ -120,6 +120,13 @@ func (c *connect) observeRequests(o *Observed) time.Time {
 		}
 	}
 	return f.until()
+}
+
+// plainly tells whether the reply came as every client takes it, so that it may be believed without a sequel.
+func (f *facts) plainly() bool {
+	usual := f.encoding == "" || f.encoding == "gzip" || f.encoding == "identity"
+	return usual && f.status/100 == 2 && f.status != 202 && f.faults == nil && len(f.interim) == 0 && !f.odd && f.headBytes <= 8192 &&
+		(f.via == viaBody && f.answer == whole || f.via == viaEvent && f.eventEnd == eventPlain) || f.via == viaStream
 }
 
 // wentOn tells whether requests followed exchange n.
@@ -186,12 +193,26 @@ func (p *Policy) predictProbe(c *connect) Prediction {
 			return d
 		case "corrective-retry":
 			if decisive(c.probes[i+1:]) == nil {
-				d.Outcome, d.Assumed = Modern, true
-				return d
+				return p.assumeRetry(f, d)
 			}
 			continue
 		}
 		return d
+	}
+	return d
+}
+
+// assumeRetry says what a corrective retry that was not recorded would meet. One with another version is taken to
+// succeed; one with the version that was just refused is the same request again, and its answer is in the recording.
+func (p *Policy) assumeRetry(f *facts, d Prediction) Prediction {
+	d.Outcome, d.Assumed = Modern, true
+	if p.version(f) != f.req.version {
+		return d
+	}
+	second := *f
+	second.again = true
+	if v := p.judge(&second); v.Verdict == "negotiation-error" {
+		d.Outcome, d.Verdict, d.Rule = Failed, v.Verdict, v.Rule
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -34,12 +35,18 @@ func (f *facts) readReply(v *har.View) {
 // readBody reads a body that is one JSON text, or claims to be.
 func (f *facts) readBody(v *har.View) {
 	body, err := v.ResponseBody()
+	if err != nil && !knownCoding(f.encoding) {
+		if raw := v.Response.Payload(v.X.Response.Raw); wire.ParseRPC(raw).JSON {
+			body, err, f.mislabelled = raw, nil, true // clients hand out what they do not know how to decode
+		}
+	}
 	if err != nil {
 		f.undecoded, f.body = clip(err.Error()), "encoded"
 	}
 	text := bytes.TrimPrefix(body, []byte("\uFEFF"))
 	off := len(body) - len(text)
 	exact := utf8.Valid(text)
+	f.odd = off > 0 || !exact
 	if !exact {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
@@ -71,6 +78,9 @@ func (f *facts) readBody(v *har.View) {
 		f.reply.gone = f.status >= 400 && saysGone(string(text[:min(len(text), maxText)]))
 		if f.undecoded != "" {
 			f.reply.why = f.undecoded
+		} else {
+			f.reply.text = clip(string(text[:min(len(text), maxText+4)]))
+			f.reply.gone = saysGone(string(text[:min(len(text), 4096)]))
 		}
 	default:
 		f.reply, f.kind = f.pick(&rpc)
@@ -80,7 +90,7 @@ func (f *facts) readBody(v *har.View) {
 			f.via = viaBody
 		}
 	}
-	if len(v.X.Response.Writes) > 0 && v.Response != nil {
+	if len(v.X.Response.Writes) > 0 {
 		f.replyAt = arrival(v.X, v.Response.End)
 	}
 }
@@ -100,6 +110,7 @@ func (f *facts) pick(rpc *wire.RPC) (message, set) {
 		m := readMessage(rpc)
 		return m, f.correlate(&m)
 	}
+	f.odd = true
 	best, kind := message{kind: replyNo, why: "an array without a reply"}, replyNo
 	for i := range rpc.Items {
 		m := readMessage(&rpc.Items[i])
@@ -208,11 +219,13 @@ func (f *facts) readEvent(v *har.View, e *wire.Event) bool {
 	case replyResult, replyError:
 		f.reply, f.kind, f.via = m, kind, viaEvent
 		f.replyAt = f.eventTime(v, e)
-		if body, _ := v.ResponseBody(); e.End() == len(body) && body[e.End()-1] == '\r' {
+		body, _ := v.ResponseBody()
+		if e.End() == len(body) && body[e.End()-1] == '\r' {
 			f.eventEnd = eventLoneCR
 		} else {
 			f.eventEnd = eventPlain
 		}
+		f.odd = f.odd || lineWithoutColon(body[:e.End()])
 		return true
 	case replyOtherID:
 		f.keepReply(v, e, m)
@@ -221,6 +234,7 @@ func (f *facts) readEvent(v *har.View, e *wire.Event) bool {
 			f.serverRequests++
 		}
 	}
+	f.odd = f.odd || kind == replyInvalid
 	if rank(kind) > rank(f.kind) {
 		f.reply, f.kind = m, kind
 	}
@@ -277,4 +291,24 @@ func (f *facts) eventTime(v *har.View, e *wire.Event) time.Duration {
 		return arrival(v.X, raw.End())
 	}
 	return arrival(v.X, v.Response.End)
+}
+
+// lineWithoutColon tells whether an event stream has a field without a value, or begins with a BOM: some clients break
+// there.
+func lineWithoutColon(stream []byte) bool {
+	if bytes.HasPrefix(stream, []byte("\uFEFF")) {
+		return true
+	}
+	for line := range bytes.FieldsFuncSeq(stream, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if !bytes.ContainsRune(line, ':') {
+			return true
+		}
+	}
+	return false
+}
+
+// knownCoding tells whether a Content-Encoding is one that HTTP libraries undo.
+func knownCoding(encoding string) bool {
+	last := strings.ToLower(strings.TrimSpace(encoding[strings.LastIndexByte(encoding, ',')+1:]))
+	return last == "gzip" || last == "x-gzip" || last == "deflate" || last == "br"
 }

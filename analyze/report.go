@@ -198,7 +198,7 @@ func (f *facts) observation() Observation {
 }
 
 func (m *message) errorFact() *ErrorFact {
-	if !m.codeOK && m.text == "" {
+	if !m.codeOK && !m.errAt.ok && m.kind != replyError {
 		return nil
 	}
 	e := &ErrorFact{Message: m.text, ID: m.idState}

@@ -25,6 +25,7 @@ func (f *facts) readRequest(v *har.View) {
 	if a := h.Get("Authorization"); a != "" {
 		r.auth = fingerprint([]byte(a))
 	}
+	f.browser = h.Get("Sec-Fetch-Site") != "" || h.Get("Referer") != ""
 	if h.Method != "POST" {
 		return
 	}

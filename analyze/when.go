@@ -38,6 +38,7 @@ type When struct {
 	ToolError       *bool `json:"tool_error,omitempty"`        // isError is true
 	Resumable       *bool `json:"resumable,omitempty"`         // an event id came
 	Decoded         *bool `json:"decoded,omitempty"`           // the body's Content-Encoding could be undone
+	Mislabelled     *bool `json:"mislabelled,omitempty"`       // the body is plain whatever Content-Encoding says
 }
 
 // A matcher is a When in the form in which it is evaluated. A mask of 0 means any.
@@ -52,7 +53,7 @@ type matcher struct {
 	codes             []int64
 	encoding, framing []string
 
-	session, again, probeID, followed, rpc20, gone, toolErr, resumable, decoded har.Tri
+	session, again, probeID, followed, rpc20, gone, toolErr, resumable, decoded, mislabelled har.Tri
 }
 
 type statusRange struct{ from, to int }
@@ -62,7 +63,7 @@ func (w *When) compile() (matcher, error) {
 		compiled: true, headOver: w.HeadOver, codes: w.Code, encoding: w.Encoding, framing: w.Framing,
 		session: tri(w.Session), again: tri(w.Again), probeID: tri(w.ProbeID), followed: tri(w.Followed),
 		rpc20: tri(w.RPC20), gone: tri(w.SaysSessionGone), toolErr: tri(w.ToolError), resumable: tri(w.Resumable),
-		decoded: tri(w.Decoded),
+		decoded: tri(w.Decoded), mislabelled: tri(w.Mislabelled),
 	}
 	if len(w.Class) == 0 {
 		return m, fmt.Errorf("when: want a class")
@@ -222,7 +223,7 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 	}{
 		{m.session, f.req.session != ""}, {m.again, f.again}, {m.probeID, f.req.probeID}, {m.followed, f.followed != nil},
 		{m.rpc20, f.reply.rpc20}, {m.gone, f.reply.gone}, {m.toolErr, f.reply.toolErr}, {m.resumable, f.eventID},
-		{m.decoded, f.undecoded == ""},
+		{m.decoded, f.undecoded == ""}, {m.mislabelled, f.mislabelled},
 	} {
 		if c.want == har.True && !c.is || c.want == har.False && c.is {
 			return har.False

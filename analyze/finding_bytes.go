@@ -1,0 +1,133 @@
+package analyze
+
+import (
+	"strings"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// otherFindings are those that no single rule stands for.
+var otherFindings = []template{
+	{"capture-incomplete", note, byCapture, "what became of {method} cannot be told: {end}, or bytes are missing", "record the whole exchange"},
+	{"bytes-after-end", warning, byServer, "bytes follow the end of the answer to {method}: the declared length is too short, or something was written twice", "declare the length that is sent"},
+	{"http-framing", warning, byServer, "the answer to {method} departs from RFC 9112: {framing}; strict HTTP parsers refuse it", "send one valid framing: Content-Length or chunked, lines ended by CRLF"},
+	{"duplicate-key", warning, byServer, "the answer to {method} has a member name twice in one object; parsers differ in which they take", "write each member once"},
+	{"duplicate-key-request", warning, byClient, "{method} has a member name twice in one object; parsers differ in which they take", "write each member once"},
+	{"body-undecodable", severe, byServer, "the body of the answer to {method} does not decode as {encoding}: {undecoded}", "encode the body as Content-Encoding says, and as Accept-Encoding allows"},
+	{"body-mislabelled", warning, byServer, "Content-Encoding of the answer to {method} says {encoding}, and the body is plain", "leave Content-Encoding out"},
+	{"sse-event-odd", warning, byServer, "the reply to {method} is in an event that the standard or a common parser does not dispatch: {odd}", "end every event with a blank line of CRLF or LF, and name it message or nothing"},
+	{"answer-too-late", note, byServer, "{late} bytes of an answer to {method} came after the client had left", "answer within the client's timeout"},
+	{"accept-rejected", severe, byServer, "{method} was answered 406 although its Accept lists both media types ({accept})", "accept any order of application/json and text/event-stream"},
+	{"accept-rejected-client", severe, byClient, "{method} was answered 406: its Accept ({accept}) does not list both application/json and text/event-stream", "send Accept: application/json, text/event-stream with every POST"},
+	{"redirect-not-mcp", severe, byServer, "{method} was redirected to {location}, where no MCP endpoint answers", "use the URL of the MCP endpoint; do not put a web sign-in before it"},
+	{"redirect", note, byServer, "{method} was redirected to {location}; not every client follows with the same method", "use the redirect's target as the endpoint"},
+	{"notification-ack-nonconforming", note, byServer, "{method} was answered {status} with a body; the specification asks for 202 without one", "answer a notification 202 without a body"},
+	{"auth-challenge-missing", warning, byServer, "{method} was answered 401 without WWW-Authenticate, so a client cannot find where to authorize", "send WWW-Authenticate with resource_metadata"},
+	{"auth-resource-metadata-missing", note, byServer, "the 401 to {method} names no resource_metadata in WWW-Authenticate; clients must guess where the metadata is", "send resource_metadata in WWW-Authenticate"},
+	{"stream-idle-cut", warning, byIntermediary, "the stream was broken off after {wait} without a byte ({status}, {end}): something between cuts idle connections", "send a comment line every 15 s, or raise the idle timeout of what stands between"},
+	{"probe-auth-inconsistent", severe, byServer, "the probe was refused with 401 or 403, and initialize accepted with the same credentials", "check credentials the same way for every method"},
+	{"http-sse-fallback", note, byNobody, "initialize was refused over Streamable HTTP, and the client went on with HTTP+SSE", "give the client the transport that the server speaks"},
+	{"transport-mismatch-post", severe, byServer, "a POST to the URL of an SSE stream was answered {status}", "send messages to the URL of the endpoint event"},
+	{"endpoint-path-mismatch", severe, byServer, "the URL that the endpoint event names, {path}, was answered {status}: the path is lost between the server and what stands before it", "make the server name the path that reaches it from outside"},
+	{"initialize-modern-session", note, byServer, "the server answers initialize with a modern version and issues a session id, which that version does not have", "do not issue session ids in revision 2026-07-28"},
+	{"session-expired", note, byServer, "", "initialize anew without the old session id, then repeat the call once"},
+	{"session-not-renewed", severe, byClient, "", "initialize anew without the old session id, then repeat the call once (gateway #20)"},
+	{"session-renewed-with-old-id", severe, byClient, "initialize carried the id of the session that had expired", "send initialize without a session id"},
+	{"session-repeated-more-than-once", warning, byClient, "", "repeat a call once in the new session, then give the error to the caller"},
+	{"session-retry-failed", warning, byServer, "", "find out why the call fails in a new session, too"},
+	{"session-inconsistent", severe, byServer, "", "share sessions between the replicas, or send a session always to the same one"},
+	{"session-loss-misreported", warning, byServer, "a lost session was reported with HTTP {status} ({text}); clients look for 404", "answer 404 to a request whose session is gone"},
+	{"reconnect-loop", severe, byNobody, "", "end the loop where it begins"},
+	{"resume-loop", severe, byServer, "", "answer a resume that cannot be served with an error, not with an empty stream"},
+	{"policy-differs", warning, byClient, "", "use a client that follows typescript-sdk #2571, or repair the answer that it cannot take"},
+	{"policy-unexpected", note, byNobody, "", "compare the client's version with the policy's"},
+}
+
+// findInBytes reports what the bytes of one exchange show, whatever it was for.
+func (a *analysis) findInBytes(f *facts) {
+	if f.extra.ok && f.end != har.EndUnknown && f.status != 101 {
+		a.add(saying("bytes-after-end"), "", f, f.extra)
+	}
+	if f.class == other {
+		return
+	}
+	if len(f.faults) > 0 {
+		a.add(saying("http-framing"), "", f, f.statusAt)
+	}
+	if len(f.reply.dup) > 0 {
+		a.add(saying("duplicate-key"), "", f, f.reply.dup[0].at)
+	}
+	if len(f.req.dup) > 0 {
+		a.add(saying("duplicate-key-request"), "", f)
+	}
+	if f.mislabelled {
+		a.add(saying("body-mislabelled"), "", f, f.bodyAt)
+	}
+	if f.undecoded != "" {
+		a.add(saying("body-undecodable"), "", f, f.bodyAt)
+	}
+	if f.eventEnd&(eventLoneCR|eventTyped|eventUnterminated) != 0 && f.eventEnd != anyEvent {
+		a.add(saying("sse-event-odd"), "", f, f.reply.at)
+	}
+	if f.late > 0 && f.req.requests > 0 && f.kind&(replyResult|replyError) == 0 {
+		a.add(saying("answer-too-late"), "", f)
+	}
+	a.findRefusals(f)
+	if f.class == initialized || f.class == notification || f.class == response {
+		if f.status/100 == 2 && f.status != 204 && (f.status != 202 || f.media == mediaOther) && f.body != "empty" && f.body != "" {
+			a.add(saying("notification-ack-nonconforming"), "notification/accepted", f, f.bodyAt)
+		}
+	}
+}
+
+// findRefusals looks at what an error status leaves out or hides.
+func (a *analysis) findRefusals(f *facts) {
+	switch {
+	case f.status == 406 && f.httpMethod == "POST" && f.class != optional:
+		t := saying("accept-rejected")
+		if !f.acceptsBoth() {
+			t = saying("accept-rejected-client")
+			t.id = "accept-rejected"
+		}
+		a.add(t, "", f, f.statusAt, f.bodyAt)
+	case f.status == 401 && f.class != oauth && f.challenge == "":
+		a.add(saying("auth-challenge-missing"), "", f, f.statusAt)
+	case f.status == 401 && f.class != oauth && !strings.Contains(strings.ToLower(f.challenge), "resource_metadata"):
+		a.add(saying("auth-resource-metadata-missing"), "", f, f.statusAt)
+	case f.status/100 == 3 && f.location != "" && f.followed != nil && f.class != oauth:
+		t := saying("redirect")
+		if g := f.followed; g.body == "html" || g.status >= 400 && g.kind != replyError {
+			t = saying("redirect-not-mcp")
+		}
+		x := a.add(t, "", f, f.statusAt)
+		x.Exchanges = append(x.Exchanges, f.followed.n)
+	}
+	if (f.class == getStream || f.class == resume) && f.idleCut() {
+		a.add(saying("stream-idle-cut"), "", f, f.statusAt)
+	}
+	if f.req.session != "" && f.status != 404 && f.status >= 400 && saysSessionLost(f.reply.text) && f.class != deletion {
+		a.add(saying("session-loss-misreported"), "", f, f.proof()...)
+	}
+}
+
+func (f *facts) acceptsBoth() bool {
+	a := strings.ToLower(f.req.accept)
+	return strings.Contains(a, "*/*") || strings.Contains(a, "application/json") && strings.Contains(a, "text/event-stream")
+}
+
+// idleCut tells whether a stream looks broken off by an idle timeout: a gateway's status, or a reset, after a long silence.
+func (f *facts) idleCut() bool {
+	const idle = 20_000 // ms; no intermediary known cuts sooner
+	if f.finished.Sub(f.started).Milliseconds() < idle || f.events > 0 {
+		return false
+	}
+	return f.status == 502 || f.status == 504 || f.end == har.EndRST && f.status != 0
+}
+
+// saysSessionLost tells whether a text speaks of a session that is no longer there.
+func saysSessionLost(text string) bool {
+	t := strings.ToLower(text)
+	return strings.Contains(t, "session") &&
+		(strings.Contains(t, "expired") || strings.Contains(t, "not found") || strings.Contains(t, "invalid") ||
+			strings.Contains(t, "unknown") || strings.Contains(t, "no valid"))
+}
