@@ -27,10 +27,8 @@ type conn struct {
 	readAt time.Time
 	limit  time.Time // the read deadline that is set
 
-	eof     bool // the client has closed its side
-	dead    bool // nothing can be sent any more
-	over    bool // the ending has been sent
-	stopped bool // Close came before it
+	eof  bool // the client has closed its side
+	dead bool // nothing can be sent any more
 
 	begun  *recording // whose early bytes were sent for the request at hand
 	sent   int        // how many
@@ -85,8 +83,7 @@ func (c *conn) run() {
 			continue
 		}
 		if c.eof && c.ending.kind == "" {
-			c.clientLeft()
-			return
+			break
 		}
 		if err := c.read(c.deadline()); err != nil && c.standsStill() {
 			c.p.notice("connection %d: %v passed without a byte of an unfinished request; it is closed", c.id, requestTime)
@@ -95,6 +92,10 @@ func (c *conn) run() {
 		}
 		c.parse()
 	}
+	if len(c.found) > 0 && !c.silent && !c.found[0].done {
+		c.abandoned(&c.found[0])
+	}
+	c.end()
 }
 
 // next does what can be done with what has come. more: nothing, until more comes.
@@ -236,8 +237,8 @@ func (c *conn) tooLarge() {
 		label = newAsk(c.found[0].head, nil).label()
 	}
 	c.p.miss(Miss{Request: label, Differs: errTooLarge.Error()}, "miss: "+label+": "+errTooLarge.Error()+"; the connection is closed")
+	c.deaf, c.silent = true, true
 	c.ending = ending{har.EndFIN, time.Now()}
-	c.end()
 }
 
 // lost takes note of how the client ended what it sends.
@@ -247,7 +248,7 @@ func (c *conn) lost(err error) {
 	switch end {
 	case har.EndFIN, har.EndNoCloseNotify:
 	case har.EndStopped:
-		c.dead, c.stopped = true, !c.over
+		c.dead = true
 		return
 	default:
 		c.dead = true
@@ -266,7 +267,7 @@ func (c *conn) room() bool {
 	if more == 0 {
 		return false
 	}
-	if c.p.held.Add(more) > maxHeld {
+	if c.p.held.Add(more) > maxHeld && size > first {
 		c.p.held.Add(-more)
 		return false
 	}
@@ -338,7 +339,7 @@ func (c *conn) sleep(until time.Time) error {
 		c.wasWoken()
 		return errWoken
 	case <-c.p.done:
-		c.dead, c.stopped = true, true
+		c.dead = true
 		return net.ErrClosed
 	}
 }
@@ -356,8 +357,6 @@ func (c *conn) write(b []byte) {
 		c.dead = true
 		if end := har.ReadEnding(err); end != har.EndStopped {
 			c.ended(fromClient, end)
-		} else {
-			c.stopped = true
 		}
 	}
 }
@@ -367,19 +366,21 @@ func (c *conn) end() {
 	if c.dead {
 		return
 	}
-	c.over = true
-	kind := c.ending.kind
-	if kind == har.EndRST {
-		c.dead = true
-		har.Drain(c.nc, drainTime)
-		c.ended(fromServer, har.EndRST)
-		har.Reset(c.nc, 0)
+	if c.ending.kind == har.EndRST {
+		c.reset()
 		return
 	}
-	kind = c.closeWrite(kind)
-	c.ended(fromServer, kind)
+	c.ended(fromServer, c.closeWrite(c.ending.kind))
 	c.linger()
 	c.dead = true
+}
+
+// reset ends the connection by a reset, when the client's system has all that was sent.
+func (c *conn) reset() {
+	c.dead = true
+	har.Drain(c.nc, drainTime)
+	c.ended(fromServer, har.EndRST)
+	har.Reset(c.nc, 0)
 }
 
 // closeWrite ends what the server sends: by a FIN, over TLS behind a close_notify unless the recording had none. It
@@ -403,29 +404,27 @@ func (c *conn) closeWrite(kind har.Ending) har.Ending {
 	return kind
 }
 
-// linger reads on until the client closes too: closing with unread bytes would reset the connection.
+// linger reads on until the client closes too: closing with unread bytes would reset the connection. A request that the
+// server reset, having closed before, is reset again.
 func (c *conn) linger() {
 	until := time.Now().Add(lingerTime)
-	c.deaf = true
+	c.ending, c.silent = ending{}, true
 	for !c.eof && !c.dead && time.Now().Before(until) {
+		for !c.next() {
+			if c.ending.kind == har.EndRST && c.wait(c.ending.at) {
+				c.reset()
+				return
+			}
+		}
 		c.read(until)
+		c.parse()
 	}
-}
-
-// clientLeft ends a connection whose client has closed its side and waits for nothing.
-func (c *conn) clientLeft() {
-	if len(c.found) > 0 && !c.silent {
-		c.abandoned(&c.found[0])
-	}
-	c.end()
 }
 
 // release closes the connection for good.
 func (c *conn) release() {
-	if c.stopped {
-		c.ended(fromServer, har.EndStopped)
-	}
 	c.nc.Close()
+	c.ended(fromServer, har.EndStopped)
 	c.p.held.Add(-int64(cap(c.buf)))
 }
 

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"net"
 	"syscall"
 	"time"
 )
@@ -11,10 +12,38 @@ const napTime = time.Millisecond
 // nap sleeps for less than napTime. A connection over a socket lets the kernel wake it, to about 60 µs; others, which
 // tests run on a clock of their own, use that.
 func (c *conn) nap(d time.Duration) {
-	if _, ok := c.nc.(syscall.Conn); !ok {
+	if c.socket() == nil {
 		time.Sleep(d)
 		return
 	}
 	t := syscall.NsecToTimespec(int64(d))
 	syscall.Nanosleep(&t, nil)
+}
+
+// arrived tells whether bytes or an ending have come that were not read.
+func (c *conn) arrived() (some bool) {
+	s := c.socket()
+	if s == nil {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	raw.Control(func(fd uintptr) {
+		var b [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		some = err != syscall.EAGAIN && err != syscall.EINTR
+	})
+	return some
+}
+
+// socket is what lies below the connection, nil if that is none.
+func (c *conn) socket() syscall.Conn {
+	nc := c.nc
+	if t, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = t.NetConn()
+	}
+	s, _ := nc.(syscall.Conn)
+	return s
 }

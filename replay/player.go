@@ -4,6 +4,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -16,14 +17,15 @@ import (
 
 // Bounds on what a client can make the player hold.
 const (
-	maxRequest  = 64 << 20        // bytes of one request
-	maxHeld     = 1 << 30         // bytes of requests of all connections together
-	maxAhead    = 1 << 20         // bytes read behind a request while it is answered
-	maxConns    = 4096            // connections open at once; further ones wait to be accepted
-	requestTime = 2 * time.Minute // how long an unfinished request may stand still
-	lingerTime  = 10 * time.Second
-	drainTime   = 10 * time.Second // how long a reset waits for the client to take what was written
-	maxGap      = 24 * time.Hour   // a longer recorded gap is taken as this long
+	maxRequest  = 64 << 20              // bytes of one request
+	maxHeld     = 1 << 30               // bytes of requests of all connections together
+	maxAhead    = 1 << 20               // bytes read behind a request while it is answered
+	maxConns    = 4096                  // connections open at once; further ones wait to be accepted
+	requestTime = 2 * time.Minute       // how long an unfinished request may stand still
+	lingerTime  = 10 * time.Second      // how long a client may take to close behind our FIN
+	graceTime   = 50 * time.Millisecond // how long Close waits for what clients have sent already
+	drainTime   = 10 * time.Second      // how long a reset waits for the client to take what was written
+	maxGap      = 24 * time.Hour        // a longer recorded gap is taken as this long
 )
 
 // A Player serves the responses of recorded exchanges to a live client. Fields are set before Serve.
@@ -53,7 +55,8 @@ type Player struct {
 	conns    map[*conn]struct{}
 	listener net.Listener
 	opened   uint64
-	closed   bool
+	closing  bool          // Close was called
+	closed   bool          // and has begun to end connections
 	done     chan struct{} // closed by Close
 	running  sync.WaitGroup
 	result   Result
@@ -177,22 +180,27 @@ func (p *Player) open(nc net.Conn, slots chan struct{}) {
 	})
 }
 
-// Close stops serving, ends all connections and waits for them. What clients had sent by then is still taken note of.
+// Close stops serving, ends all connections and waits for them. What clients have sent by then is still taken note of: a
+// program that ends leaves bytes behind that have come but have not been read.
 func (p *Player) Close() error {
 	p.mu.Lock()
 	p.start()
-	if p.closed {
-		p.mu.Unlock()
+	first := !p.closing
+	p.closing = true
+	l := p.listener
+	p.mu.Unlock()
+	if !first {
+		<-p.done
 		p.running.Wait()
 		return nil
 	}
+	if l != nil {
+		p.settle()
+	}
+	p.mu.Lock()
 	p.closed = true
 	close(p.done)
-	l := p.listener
-	conns := make([]*conn, 0, len(p.conns))
-	for c := range p.conns {
-		conns = append(conns, c)
-	}
+	conns := slices.Collect(maps.Keys(p.conns))
 	p.mu.Unlock()
 	var err error
 	if l != nil {
@@ -205,6 +213,20 @@ func (p *Player) Close() error {
 	}
 	p.running.Wait()
 	return err
+}
+
+// settle goes on serving for a moment, unless nothing can come of it.
+func (p *Player) settle() {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for until := time.Now().Add(graceTime); time.Now().Before(until); <-tick.C {
+		p.mu.Lock()
+		over := p.result.Served == len(p.ix.all) && (len(p.conns) == 0 || p.Log == nil)
+		p.mu.Unlock()
+		if over {
+			return
+		}
+	}
 }
 
 // Result reports what was served, missed and left over so far.

@@ -21,6 +21,7 @@ type recording struct {
 	reqEnd   int           // where the request message ends in Request.Raw, tunnel bytes behind it excluded
 	wholeAt  time.Duration // when the byte before reqEnd had come, since Started
 	early    int           // response bytes that had come before that
+	cut      bool          // the server ended the connection before that
 	streams  bool          // a GET that asks for an event stream
 	length   string        // how the request's length is said, for requests that are known by their head alone
 	refused  bool          // the server was never reached: the connection is reset
@@ -60,7 +61,7 @@ func newRecording(x *har.Exchange) *recording {
 	}
 	r.end += r.onItsWay()
 	r.wholeAt = atOffset(x.Request.Writes, r.reqEnd-1)
-	if !r.whole {
+	if r.ask == nil {
 		return r
 	}
 	for _, w := range x.Response.Writes {
@@ -70,6 +71,7 @@ func newRecording(x *har.Exchange) *recording {
 		r.early += max(w.Len, 0)
 	}
 	r.early = min(r.early, r.end)
+	r.cut = r.early == r.end && r.serverEnds() && x.EndAt < r.wholeAt
 	return r
 }
 
@@ -200,15 +202,17 @@ func (r *recording) serverEnds() bool {
 	return r.refused
 }
 
-// covers tells whether what has come of a request, with its head of that length, begins with the recorded request. A
-// request that redaction has touched is compared by length there.
+// covers tells whether what has come of a request, with its head of that length, begins with the recorded request.
 func (r *recording) covers(got []byte, headLen int) bool {
+	return len(got)-headLen >= len(r.x.Request.Raw)-r.headLen && r.agrees(got, headLen)
+}
+
+// agrees tells whether what has come of a request, with its head of that length, and the recorded one are the same behind
+// their heads, as far as both go. What redaction has replaced is compared by length.
+func (r *recording) agrees(got []byte, headLen int) bool {
 	want, from := r.x.Request.Raw, r.headLen
-	rest := len(want) - from
-	if len(got)-headLen < rest {
-		return false
-	}
-	got = got[headLen : headLen+rest]
+	n := min(len(want)-from, len(got)-headLen)
+	want, got = want[:from+n], got[headLen:headLen+n]
 	for _, red := range r.x.Redacted {
 		if red.Dir != wire.ToServer || red.Off+red.Len <= from || red.Off >= len(want) || red.Len <= 0 {
 			continue

@@ -172,7 +172,9 @@ func (c *conn) wait(due time.Time) bool {
 		case left <= 0:
 			return true
 		case left < napTime:
-			c.nap(left)
+			if c.nap(left); !c.eof && len(c.buf) < maxAhead+c.held() && c.arrived() {
+				c.read(time.Now().Add(napTime))
+			}
 		case c.eof || len(c.buf) >= maxAhead+c.held():
 			c.sleep(due.Add(-napTime / 2))
 		default:
@@ -289,7 +291,10 @@ func (c *conn) unfinished(f *found) (more bool) {
 		a := &ask{method: f.head.Method, target: origin(f.head.Target)}
 		c.p.mu.Lock()
 		r := ix.byHeadOf(a, length(f.head))
-		serve := r != nil && !r.whole && (r.end > 0 || r.serverEnds()) && r.covers(c.buf[:f.n], f.headLen)
+		if r != nil && (!r.whole && !r.agrees(c.buf[:f.n], f.headLen) || c.begun != nil && c.begun != r) {
+			r = nil
+		}
+		serve := r != nil && (!r.whole && (r.end > 0 || r.serverEnds()) && r.covers(c.buf[:f.n], f.headLen) || r.cut && c.sent == r.end)
 		if serve {
 			c.p.takes(r, r.ask.values, f.at)
 		}
@@ -298,10 +303,11 @@ func (c *conn) unfinished(f *found) (more bool) {
 		case serve:
 			c.serveRest(r)
 			return false
-		case r != nil && r.whole && r.early > c.sent && (c.begun == nil || c.begun == r):
+		case r != nil && r.early > c.sent:
+			was := c.sent
 			c.begin(r, f)
-			return true
-		case r != nil && !r.whole && len(r.x.Request.Raw)-r.headLen > f.n-f.headLen:
+			return c.sent == was
+		case r != nil && !r.whole && !r.covers(c.buf[:f.n], f.headLen):
 			return true
 		}
 	}
@@ -316,7 +322,9 @@ func (c *conn) unfinished(f *found) (more bool) {
 
 // serveRest answers a request that never becomes whole.
 func (c *conn) serveRest(r *recording) {
-	c.anchor, c.recorded = c.readAt, r.wholeAt
+	if c.begun != r {
+		c.anchor, c.recorded = c.readAt, r.wholeAt
+	}
 	c.deaf = true
 	c.serve(r, nil, c.sent)
 	c.after(r)
