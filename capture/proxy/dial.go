@@ -76,6 +76,7 @@ const (
 	noteRefused     = "upstream: refused"
 	noteTLS         = "upstream: tls"
 	noteDNS         = "upstream: dns"
+	noteTimeout     = "upstream: timeout"
 	noteUnreachable = "upstream: unreachable"
 )
 
@@ -93,6 +94,8 @@ func explain(dialled string, err error) failure {
 		return failure{noteDNS, fmt.Sprintf("%s: no address for the name %s: %s", dialled, dns.Name, dns.Err)}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return failure{noteRefused, dialled + ": connection refused: is the server running on that port?"}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+		return failure{noteTimeout, dialled + ": the server does not answer"}
 	}
 	return failure{noteUnreachable, fmt.Sprintf("%s: cannot be reached: %v", dialled, err)}
 }

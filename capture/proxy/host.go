@@ -87,7 +87,7 @@ func (h *hostEditor) lines(p []byte, copied, at, end int) int {
 		n := bytes.IndexByte(p[at:end], '\n') + 1
 		if n == 0 {
 			if h.midLine || !h.mayBeHost(p[at:end]) {
-				h.midLine = h.started || !isBlank(p[at:end])
+				h.midLine = h.midLine || h.started || !isBlank(p[at:end])
 				return h.release(p, copied, at)
 			}
 			h.out = append(h.out, p[copied:at]...)

@@ -11,16 +11,24 @@ import (
 	"github.com/mcptap/mcptap/har/wire"
 )
 
-// How long what is left of a connection is given. None of these bounds a connection that both sides keep open.
-const (
-	drainAnswer  = time.Minute            // for a client to take the last bytes before the server's reset is passed on
-	drainRequest = time.Second            // the same towards the server
-	lateQuiet    = time.Second            // a client that left by FIN and then reset: what the server still sends is read until
-	lateMost     = 5 * time.Second        // it is quiet for lateQuiet, lateMost in all; then the reset is passed on
-	halfServer   = 5 * time.Minute        // silence of the server behind the client's FIN
-	halfClient   = time.Minute            // silence of the client behind the server's FIN; as long as Linux keeps such a socket
-	stuckAfter   = 250 * time.Millisecond // a write to the server that takes longer is looked at
-)
+// Times bound what is left of a connection once one side has ended it. Nothing bounds a connection that both keep open.
+type times struct {
+	drainAnswer  time.Duration // for the client to take the last bytes before the server's reset is passed on
+	drainRequest time.Duration // the same towards the server
+	lateQuiet    time.Duration // behind the client's FIN and reset, the server is read until it is quiet for this long,
+	lateMost     time.Duration // for this long in all; then the reset is passed on
+	halfServer   time.Duration // silence of the server behind the client's FIN
+	halfClient   time.Duration // silence of the client behind the server's FIN
+}
+
+// usualTimes: Linux keeps a socket that was closed and whose peer has not ended for a minute, too.
+var usualTimes = times{
+	drainAnswer: time.Minute, drainRequest: time.Second, lateQuiet: time.Second, lateMost: 5 * time.Second,
+	halfServer: 5 * time.Minute, halfClient: time.Minute,
+}
+
+// stuckAfter is from when on a write to the server is looked at.
+const stuckAfter = 250 * time.Millisecond
 
 // Sizes of the buffers that bytes are read into: large while the reads fill small.
 const (
@@ -161,14 +169,14 @@ func (r *relay) pass(d wire.Dir, dst *leg, out []byte) bool {
 func (r *relay) rearm(d wire.Dir) {
 	src, _ := r.legs(d)
 	now := time.Now()
-	at := now.Add(halfServer)
+	at := now.Add(r.door.halfServer)
 	switch {
 	case r.passed:
 		return
 	case d == wire.ToServer:
-		at = now.Add(halfClient)
+		at = now.Add(r.door.halfClient)
 	case r.reset[wire.ToServer]:
-		if at = now.Add(lateQuiet); r.until.Before(at) {
+		if at = now.Add(r.door.lateQuiet); r.until.Before(at) {
 			at = r.until
 		}
 	}
@@ -210,7 +218,7 @@ func (r *relay) refused(d wire.Dir, dst *leg) bool {
 	late := d == wire.ToClient && r.late
 	r.mu.Unlock()
 	if late {
-		har.Drain(dst.conn, drainRequest)
+		har.Drain(dst.conn, r.door.drainRequest)
 	}
 	return dst.wasReset()
 }
@@ -238,7 +246,7 @@ func (r *relay) sawReset(d wire.Dir) {
 	r.tape.saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndRST})
 	late := d == wire.ToServer && r.fin[wire.ToServer]
 	if late {
-		r.until = time.Now().Add(lateMost)
+		r.until = time.Now().Add(r.door.lateMost)
 		r.rearm(wire.ToClient)
 	}
 	r.mu.Unlock()
@@ -268,9 +276,9 @@ func (r *relay) passReset(d wire.Dir) {
 		return
 	}
 	src.sock.Close()
-	atMost := drainRequest
+	atMost := r.door.drainRequest
 	if d == wire.ToClient {
-		atMost = drainAnswer
+		atMost = r.door.drainAnswer
 	}
 	har.Reset(dst.sock, atMost)
 	r.stop()

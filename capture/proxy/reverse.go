@@ -36,6 +36,7 @@ type Reverse struct {
 	Now    func() time.Time
 	Conns  *atomic.Uint64 // the connections so far, shared by doors that record into one cassette; nil: a count of its own
 
+	times  times // usualTimes if zero
 	once   sync.Once
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -55,14 +56,18 @@ type door struct {
 	now       func() time.Time
 	authority string // what Host lines are changed to
 	base      string
+	times
 }
 
 func (r *Reverse) init() {
 	r.once.Do(func() {
 		r.ctx, r.cancel = context.WithCancel(context.Background())
-		r.door = door{record: r.Record, now: r.Now, authority: r.To.Host, base: r.To.Scheme + "://" + r.To.Host}
+		r.door = door{record: r.Record, now: r.Now, authority: r.To.Host, base: r.To.Scheme + "://" + r.To.Host, times: r.times}
 		if r.door.now == nil {
 			r.door.now = time.Now
+		}
+		if r.door.times == (times{}) {
+			r.door.times = usualTimes
 		}
 		if r.Conns == nil {
 			r.Conns = new(atomic.Uint64)
