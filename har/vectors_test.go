@@ -52,6 +52,15 @@ func TestValid(t *testing.T) {
 	}
 }
 
+// TestNoStrays: nothing in testdata/valid describes a vector that is not there.
+func TestNoStrays(t *testing.T) {
+	files := vectors(t, "valid")
+	described, err := filepath.Glob(filepath.Join("testdata", "valid", "*.json"))
+	if err != nil || len(described) != len(files) {
+		t.Errorf("%d vectors and %d descriptions: %v", len(files), len(described), err)
+	}
+}
+
 // TestInvalid compares the error of each invalid vector with the table errors.txt.
 func TestInvalid(t *testing.T) {
 	var table strings.Builder
