@@ -15,8 +15,8 @@ type Event struct {
 
 	Open  *Conn  // the connection's first event
 	Bytes []byte // owned by the receiver only until the call returns
-	Edits []Edit // what the source changed in these bytes before passing them on; Off counts from the first of Bytes
-	End   Ending // EndFIN, EndNoCloseNotify or EndRST in direction Dir; EndStopped when the source stops watching
+	Edits []Edit // what the source changed before passing bytes on; Off counts from the first of Bytes, below 0 for earlier ones
+	End   Ending // EndFIN, EndNoCloseNotify or EndRST in direction Dir; EndStopped or EndUnknown: the connection's last event
 	Note  string // why there is nothing more to see, such as "upstream: refused"
 }
 
