@@ -43,6 +43,8 @@ type Redactor struct {
 	hits    []hit
 	scan    scan
 	scratch []byte
+
+	lastURL, lastEdit redactedString
 }
 
 // NewRedactor returns a Redactor that knows no secrets yet.

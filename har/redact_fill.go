@@ -250,12 +250,26 @@ func (x *Exchange) redacted(d wire.Dir, off, end int, kind string) {
 	x.Redacted = append(x.Redacted, Redaction{Dir: d, Off: off, Len: end - off, Kind: kind})
 }
 
+// A redactedString is what a string that comes back again and again was made into.
+type redactedString struct {
+	in, out string
+	version int // of the known values
+}
+
 // redactStrings replaces secrets in what an exchange repeats of its bytes.
 func (r *Redactor) redactStrings(x *Exchange) {
-	x.URL = r.redactString(x.URL)
+	x.URL = r.lastURL.of(r, x.URL)
 	for i := range x.Edits {
-		x.Edits[i].New = r.redactString(x.Edits[i].New)
+		x.Edits[i].New = r.lastEdit.of(r, x.Edits[i].New)
 	}
+}
+
+func (l *redactedString) of(r *Redactor, s string) string {
+	if s != l.in || l.version != r.values.version {
+		out := r.redactString(s)
+		*l = redactedString{s, out, r.values.version}
+	}
+	return l.out
 }
 
 // redactString replaces secrets in a URL, a target or an authority.

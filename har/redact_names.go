@@ -120,9 +120,9 @@ var keyShapes = []keyShape{
 	{"xoxp-", 4, 10, letterOrDigit | dashChar, true},
 	{"xoxr-", 4, 10, letterOrDigit | dashChar, true},
 	{"xoxs-", 4, 10, letterOrDigit | dashChar, true},
-	{"AKIA", 0, 16, upperChar | digitChar, false}, // AWS
-	{"ASIA", 0, 16, upperChar | digitChar, false},
-	{"AIza", 0, 30, letterOrDigit | dashChar | underscoreChar, false}, // Google
+	{"AKIA", 2, 16, upperChar | digitChar, false}, // AWS
+	{"ASIA", 2, 16, upperChar | digitChar, false},
+	{"AIza", 1, 30, letterOrDigit | dashChar | underscoreChar, false}, // Google
 }
 
 // Classes of characters.
@@ -174,23 +174,34 @@ func setOf(names ...string) map[string]bool {
 // longestName is the length of the longest field or parameter name that is looked up.
 const longestName = 63
 
-var (
-	fieldKinds = map[string]fieldKind{}
-	// fieldLengths has, for the last letter of a name in lower case, a bit for each length that a listed name has. It
-	// turns most names away before they are looked up.
-	fieldLengths [256]uint64
-)
+// A namedField is a field that is looked at by name.
+type namedField struct {
+	name string
+	kind fieldKind
+}
 
-func init() {
+// fieldsByEnd has the names and suffixes by their last two letters, which turn most names away.
+var fieldsByEnd = func() (by [256]struct {
+	names    []namedField
+	suffixes []string
+}) {
 	for kind, names := range fieldNames {
 		for _, n := range names {
-			fieldKinds[n] = kind
-			fieldLengths[n[len(n)-1]] |= 1 << len(n)
+			at := &by[lastLetters(n)]
+			at.names = append(at.names, namedField{n, kind})
 		}
 	}
 	for _, s := range secretSuffixes {
-		fieldLengths[s[len(s)-1]] |= ^uint64(0) << len(s)
+		at := &by[lastLetters(s)]
+		at.suffixes = append(at.suffixes, s)
 	}
+	return by
+}()
+
+// lastLetters is the place in fieldsByEnd of names that end as name does.
+func lastLetters[T string | []byte](name T) uint8 {
+	n := len(name)
+	return (name[n-1]|0x20)*7 ^ (name[n-2] | 0x20)
 }
 
 // fieldKindOf returns the kind of a field by its name as it stands before the colon.
@@ -198,28 +209,43 @@ func fieldKindOf(name []byte) fieldKind {
 	for len(name) > 0 && (name[len(name)-1] == ' ' || name[len(name)-1] == '\t') {
 		name = name[:len(name)-1]
 	}
-	if len(name) == 0 || len(name) > longestName || fieldLengths[name[len(name)-1]|0x20]>>len(name)&1 == 0 {
+	if len(name) < 2 {
 		return plainField
 	}
-	var buf [longestName]byte
-	low := lower(buf[:0], name)
-	if kind, ok := fieldKinds[string(low)]; ok {
-		return kind
+	by := &fieldsByEnd[lastLetters(name)]
+	for i := range by.names {
+		if n := &by.names[i]; len(n.name) == len(name) && equalFold(name, n.name) {
+			return n.kind
+		}
 	}
-	return bySuffix(string(low))
-}
-
-func bySuffix(name string) fieldKind {
-	for _, s := range secretSuffixes {
-		if !strings.HasSuffix(name, s) {
-			continue
+	for _, s := range by.suffixes {
+		if len(s) < len(name) && equalFold(name[len(name)-len(s):], s) && !isExempt(name) {
+			return secretField
 		}
-		for _, x := range suffixExempt {
-			if strings.Contains(name, x) {
-				return plainField
-			}
-		}
-		return secretField
 	}
 	return plainField
+}
+
+func isExempt(name []byte) bool {
+	low := string(lower(nil, name))
+	for _, x := range suffixExempt {
+		if strings.Contains(low, x) {
+			return true
+		}
+	}
+	return false
+}
+
+// equalFold tells whether b, of the same length, is low but for the case of ASCII letters. low has letters in lower case.
+func equalFold(b []byte, low string) bool {
+	for i := range b {
+		c := b[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != low[i] {
+			return false
+		}
+	}
+	return true
 }

@@ -28,7 +28,7 @@ func (r *Redactor) scanText(ri int) {
 	s.each('_', (*scan).memberOrKey)
 	s.each('T', (*scan).member)
 	s.each('S', (*scan).member)
-	s.each('A', (*scan).key)
+	s.each('I', (*scan).key)
 	s.each('-', (*scan).keyOrPrivateKey)
 	if s.grant {
 		s.codes()
@@ -45,46 +45,53 @@ func (s *scan) each(c byte, look func(s *scan, i int) int) {
 		if n < 0 {
 			return
 		}
-		if i += n; i == 0 || before[s.t[i-1]]&bit != 0 {
+		if i += n; i < 2 || before[0][s.t[i-1]]&before[1][s.t[i-2]]&bit != 0 {
 			i = max(i, look(s, i)-1)
 		}
 	}
 }
 
-// triggers numbers the characters that are searched for, and before has, for each character, a bit for each trigger that
-// it may stand before: most places are turned away by it.
-var triggers, before = func() (t [256]uint8, before [256]uint16) {
-	for i, c := range []byte("=@JBb_TSA-") {
+// triggers numbers the characters that are searched for. before has, for each character, a bit for each trigger that it may
+// stand before, next to it or one further off: most places are turned away by it.
+var triggers, before = func() (t [256]uint8, before [2][256]uint16) {
+	for i, c := range []byte("=@JBb_TSI-") {
 		t[c] = uint8(i)
 	}
-	allow := func(c, trigger byte) { before[c] |= 1 << t[trigger] }
-	for c := range 256 {
-		allow(byte(c), '@')
-		if class[c]&letterOrDigit == 0 {
-			allow(byte(c), 'B')
-			allow(byte(c), 'b')
-			allow(byte(c), 'A')
-		}
-	}
-	allow('y', 'J')
-	allow('-', '-')
-	for _, names := range []map[string]bool{secretParameters, sessionParameters} {
-		for n := range names {
-			allow(n[len(n)-1], '=')
-			allow(n[len(n)-1]&^0x20, '=')
-		}
-	}
-	for n := range secretMembers {
-		for i := 1; i < len(n); i++ {
-			if n[i] == '_' || n[i] == 'T' || n[i] == 'S' {
-				allow(n[i-1], n[i])
+	allow := func(s string, trigger byte) {
+		bit := uint16(1) << t[trigger]
+		for d := range before {
+			for c := range 256 {
+				if d >= len(s) || byte(c)|0x20 == s[len(s)-1-d]|0x20 {
+					before[d][c] |= bit
+				}
 			}
 		}
 	}
-	allow('t', '_') // grant_type
+	for c := range 256 {
+		if class[c]&letterOrDigit == 0 {
+			allow(string([]byte{byte(c)}), 'B')
+			allow(string([]byte{byte(c)}), 'b')
+		}
+	}
+	allow("", '@')
+	allow("ey", 'J')
+	allow("--", '-') // of -----BEGIN
+	allow("grant", '_')
+	for _, names := range []map[string]bool{secretParameters, sessionParameters} {
+		for n := range names {
+			allow(n, '=')
+		}
+	}
+	for n := range secretMembers {
+		for i := range n {
+			if n[i] == '_' || n[i] == 'T' || n[i] == 'S' {
+				allow(n[:i], n[i])
+			}
+		}
+	}
 	for _, s := range keyShapes {
 		if s.trigger > 0 {
-			allow(s.prefix[s.trigger-1], s.prefix[s.trigger])
+			allow(s.prefix[:s.trigger], s.prefix[s.trigger])
 		}
 	}
 	return t, before
@@ -138,7 +145,7 @@ func (s *scan) key(i int) int {
 	for k := range shapes {
 		shape := &shapes[k]
 		off := i - shape.trigger
-		if off < 0 || t[off] != shape.prefix[0] || !bytes.HasPrefix(t[off:], []byte(shape.prefix)) {
+		if off < 0 || off+1 >= len(t) || t[off] != shape.prefix[0] || t[off+1] != shape.prefix[1] || !bytes.HasPrefix(t[off:], []byte(shape.prefix)) {
 			continue
 		}
 		if i < s.noKey || off > 0 && class[t[off-1]]&letterOrDigit != 0 {
@@ -338,7 +345,7 @@ func endsParameter(c byte, inTarget bool) bool {
 func (s *scan) privateKey(i int) int {
 	t := s.t
 	const begin = "-----BEGIN "
-	if i--; i < 0 || !bytes.HasPrefix(t[i:], []byte(begin)) {
+	if i -= 2; i < 0 || !bytes.HasPrefix(t[i:], []byte(begin)) {
 		return 0
 	}
 	const label = "PRIVATE KEY-----"

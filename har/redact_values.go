@@ -13,9 +13,10 @@ const (
 	valueMost    = 1 << 10 // bytes of a value that are remembered
 	valuesMost   = 1024
 	sessionsMost = 1 << 16 // session ids whose number is kept when the id itself is forgotten
-	anchorMost   = 16
+	anchorMost   = 32      // bytes of a spelling whose blocks are listed; half of it when there are more than fewSpellings
+	fewSpellings = 128
 	blockLen     = 4 // bytes compared at a time when looking for values
-	filterBits   = 17
+	filterBits   = 16
 )
 
 // knownValues are the secrets and session ids that were recognised, each in the spellings in which it may come back.
@@ -36,6 +37,7 @@ type knownValues struct {
 	blocks         map[uint32]int32 // the first anchored block with these bytes
 	anchored       []anchoredBlock
 	forgotten      int // spellings that blocks still refer to
+	version        int // counts changes
 }
 
 type knownValue struct {
@@ -129,6 +131,7 @@ func (v *knownValues) add(value []byte, kind secretKind, seen []byte) {
 
 // place puts a value into the list with all its spellings.
 func (v *knownValues) place(at int, text string, kind secretKind, cut bool, seen []byte) {
+	v.version++
 	val := &v.list[at]
 	*val = knownValue{text: text, kind: kind, used: true, forms: val.forms[:0]}
 	instead := ""
@@ -187,7 +190,11 @@ func (v *knownValues) spell(at int, text, instead string, cut bool) {
 	}
 	v.byText[text] = i
 	val.forms = append(val.forms, i)
-	if anchor := min(len(text), anchorMost); v.anchor == 0 || anchor < v.anchor {
+	most := anchorMost
+	if len(v.spellings) > fewSpellings {
+		most /= 2
+	}
+	if anchor := min(len(text), most); v.anchor == 0 || anchor < v.anchor {
 		v.rebuild(anchor)
 	} else {
 		v.anchorBlocks(i)
