@@ -87,10 +87,56 @@ func (a *analysis) find() []Finding {
 		a.findLoops(v)
 		a.findDifferences(v)
 	}
+	a.findings = merge(a.findings, a.byN)
 	slices.SortStableFunc(a.findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(x.Exchanges[0], y.Exchanges[0]), strings.Compare(x.ID, y.ID))
 	})
 	return a.findings
+}
+
+// Bounds of one finding.
+const (
+	maxExchanges = 100 // listed
+	maxEvidence  = 8
+)
+
+// merge makes one finding of those that say the same of several exchanges of one conversation: same ID, method and status.
+func merge(all []Finding, byN map[int]*facts) []Finding {
+	type key struct {
+		id, method, severity, fault string
+		conv                        *conversation
+		status                      int
+	}
+	at := map[key]int{}
+	more := map[int]int{}
+	var out []Finding
+	for _, x := range all {
+		f := byN[x.Exchanges[0]]
+		k := key{x.ID, f.what(), x.Severity, x.Fault, nil, f.status}
+		if f.connect != nil {
+			k.conv = f.connect.conv
+		}
+		i, ok := at[k]
+		if !ok {
+			at[k] = len(out)
+			out = append(out, x)
+			continue
+		}
+		y := &out[i]
+		more[i]++
+		y.Cost.MS += x.Cost.MS
+		y.Cost.Requests += x.Cost.Requests
+		for _, n := range x.Exchanges {
+			if len(y.Exchanges) < maxExchanges && !slices.Contains(y.Exchanges, n) {
+				y.Exchanges = append(y.Exchanges, n)
+			}
+		}
+		y.Evidence = append(y.Evidence, x.Evidence[:min(len(x.Evidence), maxEvidence-min(len(y.Evidence), maxEvidence))]...)
+	}
+	for i, n := range more {
+		out[i].Message += fmt.Sprintf(" (%d more like this)", n)
+	}
+	return out
 }
 
 // add adds a finding about one exchange.

@@ -296,7 +296,8 @@ func (a *analysis) findDifferences(v *conversation) {
 		return
 	}
 	rec := policies().byName[Recommended].predict(c)
-	if rec.Outcome != Unknown && rec.Outcome != seen.Outcome {
+	fellBack := rec.Outcome == Legacy && seen.InitializeSent // what became of the handshake is another matter
+	if rec.Outcome != Unknown && rec.Outcome != seen.Outcome && !fellBack {
 		a.differs(c, seen, rec)
 	}
 	own := policies().byName[v.client.policy]

@@ -1,5 +1,7 @@
 package analyze
 
+import "slices"
+
 // A ruleFinding is the finding that a rule of the policy recommended stands for.
 type ruleFinding struct {
 	rule string
@@ -93,10 +95,10 @@ var ruleFindings = []ruleFinding{
 	{"initialize/http-error", template{"initialize-not-mcp-endpoint", severe, byServer,
 		"initialize was answered {status} with an HTML page: this URL may not be the MCP endpoint", "use the URL of the MCP endpoint"}, isHTML},
 	{"initialize/http-error", template{"initialize-http-error", severe, byServer,
-		"initialize was answered HTTP {status}: {text}", "accept initialize; at 400, 404 or 405 the server may speak HTTP+SSE only"}, nil},
+		"initialize was answered HTTP {status}: {text}", "accept initialize; at 400, 404 or 405 the server may speak HTTP+SSE only"}, notExplained},
 	{"initialize/auth", template{"auth-required", severe, byNobody, "initialize was answered {status}: the server wants credentials", "authorize the client"}, nil},
 	{"initialize/unsupported-version", template{"initialize-unsupported-version", severe, byServer,
-		"the server answers initialize with version {versions}, which clients do not accept there", "answer with a version of the handshake, at best the one asked for ({asked})"}, nil},
+		"the server answers initialize with version {versions}, which TypeScript clients do not accept there", "answer with a version of the handshake, at best the one asked for ({asked})"}, nil},
 	{"initialize/invalid-result", template{"initialize-result-invalid", severe, byServer,
 		"the result of initialize is no InitializeResult", "give protocolVersion, capabilities and serverInfo with name and version"}, nil},
 	{"initialize/rpc-error", template{"initialize-error", severe, byServer, "initialize was refused: {code} {text}", "see the server's log"}, nil},
@@ -172,6 +174,15 @@ var ruleFindings = []ruleFinding{
 	{"sse-stream/transport-failure", template{"server-unreachable", severe, byNobody, "the stream that carries all replies did not open: {end} {note}", "check that the server runs"}, nil},
 	{"sse-stream/silence", template{"sse-stream-silence", severe, byServer, "the stream that carries all replies was not answered for {wait}", "send the response head at once"}, nil},
 	{"session/close-failed", template{"session-close-failed", note, byServer, "ending the session was answered HTTP {status}", "answer DELETE with 2xx, or 405"}, nil},
+}
+
+// notExplained tells whether no other finding says more of a refused initialize: a refused Accept, a lost path, a server of
+// the other transport.
+func notExplained(f *facts) bool {
+	if f.status == 406 || f.transport == overSSE && f.status == 404 {
+		return false
+	}
+	return f.connect == nil || !slices.ContainsFunc(f.connect.streams, func(s *facts) bool { return s.n > f.n && s.endpointURL != "" })
 }
 
 func not405(f *facts) bool      { return f.status != 405 }

@@ -1,0 +1,116 @@
+package analyze
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var allRows = slices.Concat(probeRows, initRows, optionalRows, sessionRows, laterRows)
+
+func TestRows(t *testing.T) {
+	for _, r := range allRows {
+		t.Run(r.name, func(t *testing.T) {
+			got := r.verdicts(t)
+			if got[Recommended] != r.rec {
+				t.Errorf("recommended: %s, want %s", got[Recommended], r.rec)
+			}
+			if got["ts-2.4.0"] != r.ts {
+				t.Errorf("ts-2.4.0: %s, want %s", got["ts-2.4.0"], r.ts)
+			}
+		})
+	}
+}
+
+// verdicts gives verdict and rule of the judged exchange, by policy.
+func (r *row) verdicts(t testing.TB) map[string]string {
+	t.Helper()
+	n := r.n
+	if n == 0 {
+		n = len(r.scene)
+	}
+	out := map[string]string{}
+	for name, v := range analyzed(t, r.scene, "all").Exchanges[n-1].Verdicts {
+		out[name] = v.Verdict + " " + v.Rule
+	}
+	return out
+}
+
+// TestEverySeedRow holds the table against the rows of the three pull requests.
+func TestEverySeedRow(t *testing.T) {
+	have := map[string]bool{}
+	for _, r := range allRows {
+		have[regexp.MustCompile(`^[ABC]\d+`).FindString(r.name)] = true
+	}
+	for part, last := range map[string]int{"A": 24, "B": 39, "C": 7} {
+		for i := 1; i <= last; i++ {
+			if id := fmt.Sprint(part, i); !have[id] {
+				t.Errorf("no case for row %s", id)
+			}
+		}
+	}
+	for _, p := range Policies() {
+		for i := range p.Rules {
+			for _, id := range p.Rules[i].Cases {
+				if !have[id] {
+					t.Errorf("rule %s names case %s, which is not in the table", p.Rules[i].ID, id)
+				}
+			}
+		}
+	}
+}
+
+// TestPinned is row A25: under a pinned version, what recommended falls back from is an error, with the same rule.
+func TestPinned(t *testing.T) {
+	for _, r := range probeRows {
+		got := r.verdicts(t)
+		for _, pair := range [][2]string{{Recommended, "recommended-pin"}, {"ts-2.4.0", "ts-2.4.0-pin"}} {
+			want := strings.Replace(got[pair[0]], "legacy-fallback ", "negotiation-error ", 1)
+			if got[pair[1]] != want {
+				t.Errorf("%s: %s says %s, want %s", r.name, pair[1], got[pair[1]], want)
+			}
+		}
+	}
+}
+
+// TestMutations turns over and takes out each rule of each policy in turn. Some case of the table must notice, else the
+// rule is not tested.
+func TestMutations(t *testing.T) {
+	type exchange struct {
+		name string
+		f    *facts
+	}
+	var cases []exchange
+	for _, r := range allRows {
+		a := factsOf(r.scene)
+		n := r.n
+		if n == 0 {
+			n = len(r.scene)
+		}
+		cases = append(cases, exchange{r.name, a.byN[n]})
+	}
+	for _, p := range Policies() {
+		want := make([]string, len(cases))
+		for i, c := range cases {
+			v := p.judge(c.f)
+			want[i] = v.Verdict + " " + v.Rule
+		}
+		for i := range p.Rules {
+			turned, without := *p, *p
+			turned.Rules = slices.Clone(p.Rules)
+			turned.Rules[i].Verdict = "inconclusive"
+			without.Rules = slices.Delete(slices.Clone(p.Rules), i, i+1)
+			for how, mutant := range map[string]*Policy{"turned over": &turned, "taken out": &without} {
+				noticed := slices.ContainsFunc(cases, func(c exchange) bool {
+					v := mutant.judge(c.f)
+					return v.Verdict+" "+v.Rule != want[slices.IndexFunc(cases, func(x exchange) bool { return x.f == c.f })]
+				})
+				if !noticed {
+					t.Errorf("%s: rule %s %s, and no case notices", p.Name, p.Rules[i].ID, how)
+				}
+			}
+		}
+	}
+}
