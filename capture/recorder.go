@@ -39,6 +39,7 @@ type Recorder struct {
 	OnError func(error)      // called once, when recording has failed; events are then dropped
 
 	failed atomic.Bool
+	slowed atomic.Uint64
 	done   chan struct{} // closed when the goroutine has ended
 
 	mu     sync.Mutex // guards what follows
@@ -77,6 +78,9 @@ func (r *Recorder) Record(e har.Event) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.queue.size() > MaxQueued {
+		r.slowed.Add(1)
+	}
 	for r.queue.size() > MaxQueued && !r.closed && !r.failed.Load() {
 		r.room.Wait()
 	}
@@ -88,6 +92,9 @@ func (r *Recorder) Record(e har.Event) {
 		r.rouse()
 	}
 }
+
+// Slowed tells how many events had to wait for room in the queue: recording has slowed the traffic.
+func (r *Recorder) Slowed() uint64 { return r.slowed.Load() }
 
 // rouse makes the goroutine look at the queue. mu is held.
 func (r *Recorder) rouse() {

@@ -506,6 +506,9 @@ func TestFullQueueWaits(t *testing.T) {
 		if most := MaxQueued/int(unsafe.Sizeof(entry{})+1) + 1; recorded != most {
 			t.Errorf("%d events were taken while the disk was stuck, want %d", recorded, most)
 		}
+		if rec.Slowed() != 1 {
+			t.Errorf("%d events were slowed down, want 1", rec.Slowed())
+		}
 		close(f.stuck)
 		<-done
 		if err := rec.Close(); err != nil {

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
-	"io"
 	"math/big"
 	"net"
 	"net/url"
@@ -409,10 +408,4 @@ func dial(t testing.TB, addr string) net.Conn {
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
-}
-
-// readAll reads until the end, within patience.
-func readAll(c net.Conn) ([]byte, error) {
-	c.SetReadDeadline(time.Now().Add(patience))
-	return io.ReadAll(c)
 }
