@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcptap/mcptap/analyze"
 	"github.com/mcptap/mcptap/har"
 )
 
@@ -44,6 +45,24 @@ func TestHeadersTellTheStory(t *testing.T) {
 		}
 		if c.Name != strings.ToLower(c.Name) || strings.ContainsAny(c.Name, "_ .") {
 			t.Errorf("%s: want a name of lower-case words joined by hyphens", c.Name)
+		}
+	}
+}
+
+func TestFindingsNameCases(t *testing.T) {
+	left := map[string]bool{}
+	for _, e := range entries() {
+		left[e.name] = true
+	}
+	for id, names := range findings {
+		if !slices.Contains(analyze.FindingIDs(), id) {
+			t.Errorf("finding %s: the analyzer has none of this name", id)
+		}
+		for _, name := range strings.Fields(names) {
+			if !left[name] {
+				t.Errorf("finding %s: %s is no case, or stands under another finding, too", id, name)
+			}
+			left[name] = false
 		}
 	}
 }

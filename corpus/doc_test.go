@@ -23,8 +23,8 @@ client does what the policy ` + "`recommended`" + ` asks for, but where the stor
 
 This page is written by ` + "`go test ./corpus -update`" + `.
 
-| name | row | story | source | policy | exchange | verdict | rule |
-|---|---|---|---|---|---|---|---|
+| name | row | story | source | policy | exchange | verdict | rule | finding |
+|---|---|---|---|---|---|---|---|---|
 `
 
 // corpusDoc is docs/corpus.md: a row for each case, with what its first policy must say.
@@ -32,8 +32,11 @@ func corpusDoc(all []entry) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, docHead, len(all))
 	for _, e := range all {
-		x := e.expect[0]
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d | `%s` | `%s` |\n", e.name, e.row, e.story, e.source, x.Policy, x.Exchange, x.Verdict, x.Rule)
+		x, finding := e.expect[0], ""
+		if x.Finding != "" {
+			finding = "`" + x.Finding + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d | `%s` | `%s` | %s |\n", e.name, e.row, e.story, e.source, x.Policy, x.Exchange, x.Verdict, x.Rule, finding)
 	}
 	return []byte(b.String())
 }

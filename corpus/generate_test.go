@@ -16,7 +16,9 @@ var update = flag.Bool("update", false, "write cases/*.mcptap and docs/corpus.md
 const doc = "../docs/corpus.md"
 
 // entries are all cases, in order of their rows.
-func entries() []entry { return slices.Concat(probeCases, pinnedCases, optionalCases, sessionCases) }
+func entries() []entry {
+	return withFindings(slices.Concat(probeCases, pinnedCases, optionalCases, sessionCases))
+}
 
 // cassette plays an entry and writes down what was recorded.
 func (e entry) cassette() ([]byte, error) {
