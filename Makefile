@@ -11,7 +11,7 @@ build: ## build bin/mcptap
 	$(GO) build -o bin/mcptap ./cmd/mcptap
 
 test: interop ## run every test; real clients included where Node 20 is installed
-	$(GO) test -timeout 5m $$($(GO) list ./... | grep -v /interop)
+	$(GO) test $$($(GO) list ./... | grep -v /interop)
 
 race: ## run the tests of the engine under the race detector
 	$(GO) test -race $(CORE) ./cmd/...
@@ -38,7 +38,7 @@ demo: build ## a real client meets a misbehaving server: record, explain, replay
 	$(GO) run ./demo
 
 interop: $(PACKAGES) ## run only the tests with real clients
-	$(GO) test -count=1 -timeout 5m ./interop/...
+	$(GO) test -count=1 ./interop/...
 
 $(PACKAGES): interop/package.json interop/package-lock.json
 	@if command -v npm >/dev/null; then cd interop && npm ci --ignore-scripts --no-audit --no-fund; \
