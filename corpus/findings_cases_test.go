@@ -39,7 +39,7 @@ var findings = map[string]string{
 	"session-or-method":               `optional-404-method-not-found optional-404-unknown-method`,
 	"session-not-renewed":             `session-404-kept`,
 	"session-renewed-with-old-id":     `session-404-old-id-sent`,
-	"session-retry-failed":            `session-404-twice session-expired-in-band-twice`,
+	"session-retry-failed":            `session-404-twice session-404-retried-again session-expired-in-band-twice`,
 
 	"optional-method-missing": `optional-400-method-not-found optional-405-method-not-found optional-422-method-not-found
 		optional-501-method-not-found optional-404-method-not-found-no-session http-sse-optional-400-method-not-found

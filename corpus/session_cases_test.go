@@ -148,6 +148,17 @@ var sessionCases = []entry{
 			{Policy: "ts-2.4.0", Exchange: 9, Verdict: "pass-through", Rule: "session/expired-again", Outcome: "legacy"},
 		},
 		recovers(rpc("404 Not Found", expired), rpc("404 Not Found", expired))},
+	{"session-404-retried-again", "C3", "A client that begins a new session and calls again each time that it is told so, without end.", gateway20,
+		[]har.Expect{
+			{Policy: "recommended", Exchange: 9, Verdict: "pass-through", Rule: "session/expired-again", Outcome: "legacy"},
+			{Policy: "ts-2.4.0", Exchange: 9, Verdict: "pass-through", Rule: "session/expired-again", Outcome: "legacy"},
+		},
+		func(s *scene) {
+			s.sessions = []string{sessionID(1), sessionID(2), sessionID(3)}
+			recovers(rpc("404 Not Found", expired), rpc("404 Not Found", expired))(s)
+			s.connectGateway()
+			s.ask("tools/call", toolCall, rpc("404 Not Found", expired))
+		}},
 	{"session-expired-in-band-twice", "C3", "The repeated call is told in band that its session is gone again: that is passed on, not tried a third time.", gateway20,
 		[]har.Expect{
 			{Policy: "recommended", Exchange: 5, Verdict: "reinitialize+retry-once", Rule: "session/expired-in-band", Outcome: "legacy"},
