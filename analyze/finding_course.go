@@ -55,7 +55,7 @@ func (a *analysis) findSessions(v *conversation) {
 	reported := map[string]bool{}
 	for i, c := range v.connects {
 		for _, f := range c.all {
-			if !f.sessionGone() || f.class == deletion || f.class == getStream || f.class == resume || reported[f.req.session+c.endpoint] && f.req.session != "" {
+			if !f.sessionGone() || f.again || f.class == deletion || f.class == getStream || f.class == resume || reported[f.req.session+c.endpoint] && f.req.session != "" {
 				continue
 			}
 			if f.class == optional && f.reply.rpc20 && f.reply.codeOK && f.reply.code == codeMethodNotFound {
@@ -307,6 +307,9 @@ func (a *analysis) findDifferences(v *conversation) {
 	if d := own.predict(c); d.Outcome != Unknown && d.Outcome != seen.Outcome && !d.Assumed {
 		t := saying("policy-unexpected")
 		t.message = fmt.Sprintf("%s, the client's presumed policy, predicts %s (%s); the client was seen to end %s", own.Name, d.Outcome, d.Rule, seen.Outcome)
+		if rec.Outcome == seen.Outcome && !rec.Assumed {
+			t.message += fmt.Sprintf(", as recommended has it (%s)", rec.Rule)
+		}
 		a.add(t, d.Rule, c.byNumber(d.Exchange))
 	}
 }

@@ -30,6 +30,7 @@ func observe(x *har.Exchange) *facts {
 	f.classify()
 	f.readReply(v)
 	f.readIfClosed(v)
+	f.readLax(v)
 	f.mcp = f.mcp || f.looksMCP()
 	return f
 }

@@ -193,7 +193,7 @@ func (p *Policy) predictProbe(c *connect) Prediction {
 			return d
 		case "corrective-retry":
 			if decisive(c.probes[i+1:]) == nil {
-				return p.assumeRetry(f, d)
+				return p.assumeRetry(c, f, d)
 			}
 			continue
 		}
@@ -204,22 +204,46 @@ func (p *Policy) predictProbe(c *connect) Prediction {
 
 // assumeRetry says what a corrective retry that was not recorded would meet. One with another version is taken to
 // succeed; one with the version that was just refused is the same request again, and its answer is in the recording.
-func (p *Policy) assumeRetry(f *facts, d Prediction) Prediction {
+func (p *Policy) assumeRetry(c *connect, f *facts, d Prediction) Prediction {
 	d.Outcome, d.Assumed = Modern, true
 	if p.version(f) != f.req.version {
 		return d
 	}
 	second := *f
 	second.again = true
-	if v := p.judge(&second); v.Verdict == "negotiation-error" {
+	switch v := p.judge(&second); v.Verdict {
+	case "negotiation-error":
 		d.Outcome, d.Verdict, d.Rule = Failed, v.Verdict, v.Rule
+	case "legacy-fallback":
+		d.Verdict, d.Rule = v.Verdict, v.Rule
+		d = p.predictHandshake(c, d)
+		d.Assumed = true
 	}
 	return d
 }
 
+// handshake gives the steps that decide it: initialize, where the policy says so the first answer to its stream, and
+// notifications/initialized. A step that was not recorded is nil.
+func (p *Policy) handshake(c *connect) []*facts {
+	steps := []*facts{decisive(c.inits)}
+	if p.StreamFirst && len(c.streams) > 0 {
+		stream, before := c.streams[0], decisive(c.inited)
+		for _, f := range c.streams {
+			if before == nil || f.n < before.n {
+				stream = f
+			}
+		}
+		steps = append(steps, stream)
+	}
+	return append(steps, decisive(c.inited))
+}
+
+// standstill are the verdicts on a stream that keep a client which waits for it from going on.
+var standstill = []string{"disconnect", "timeout", "network-error", "auth-error"}
+
 // predictHandshake goes on with initialize; d is what led to it.
 func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
-	for _, step := range [...]*facts{decisive(c.inits), decisive(c.inited)} {
+	for _, step := range p.handshake(c) {
 		if step == nil {
 			if d.Outcome != Modern {
 				d.Outcome = Legacy
@@ -228,6 +252,9 @@ func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
 			return d
 		}
 		v := p.judge(step)
+		if step.class == getStream && !slices.Contains(standstill, v.Verdict) {
+			continue
+		}
 		if v.Verdict != "delivered" {
 			d = Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n}
 			if v.Verdict == "unspecified" || v.Verdict == "inconclusive" {
@@ -240,7 +267,7 @@ func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
 		}
 		if step.class == initialize {
 			d.Outcome = Legacy
-			if modern(first(step.reply.versions)) {
+			if modern(first(step.seenBy(p).reply.versions)) {
 				d.Outcome = Modern
 			}
 		}

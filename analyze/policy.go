@@ -30,11 +30,17 @@ type Policy struct {
 	Legacy []string `json:"legacy,omitempty"` // versions accepted in the result of initialize
 	// TakesResetAsEnd: the HTTP library takes a reset for the end of a body that lasts until the connection ends.
 	TakesResetAsEnd bool `json:"takes_reset_as_end,omitempty"`
+	// Reader is how the client takes answers apart: schema (the default), go-sdk, mcp-go.
+	Reader string `json:"reader,omitempty"`
+	// StreamFirst: the client opens its standalone stream before notifications/initialized and waits for the answer.
+	StreamFirst bool `json:"stream_first,omitempty"`
 
 	Probe   int `json:"probe_wait_ms,omitempty"`
 	Request int `json:"request_wait_ms,omitempty"`
 
 	Rules []Rule `json:"rules"`
+
+	reader reader
 }
 
 // A Rule is one row of a policy: a situation and what it leads to. Its ID is a lasting name of the situation; several
@@ -190,6 +196,10 @@ func (p *Policy) inherit(base *Policy) error {
 	}
 	p.Rules = append(first, rules...)
 	p.TakesResetAsEnd = p.TakesResetAsEnd || base.TakesResetAsEnd
+	p.StreamFirst = p.StreamFirst || base.StreamFirst
+	if p.Reader == "" {
+		p.Reader = base.Reader
+	}
 	if p.Modern == nil {
 		p.Modern = base.Modern
 	}
@@ -226,6 +236,13 @@ func (x Rule) over(base Rule) Rule {
 }
 
 func (p *Policy) compile() error {
+	if p.Reader != "" {
+		i := slices.Index(readerNames, p.Reader)
+		if i < 0 {
+			return fmt.Errorf("reader %q is none of %s", p.Reader, strings.Join(readerNames, ", "))
+		}
+		p.reader = reader(i)
+	}
 	seen := map[string]bool{}
 	for i := range p.Rules {
 		x := &p.Rules[i]

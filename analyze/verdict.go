@@ -20,11 +20,7 @@ type Verdict struct {
 // judge applies the first rule that matches. A rule that would match but for something that was not captured ends the
 // search: what comes after it must not be guessed.
 func (p *Policy) judge(f *facts) Verdict {
-	if p.TakesResetAsEnd && f.ifClosed != nil {
-		c := *f.ifClosed
-		c.class, c.transport, c.again, c.followed = f.class, f.transport, f.again, f.followed
-		f = &c
-	}
+	f = f.seenBy(p)
 	for i := range p.Rules {
 		x := &p.Rules[i]
 		switch x.match.eval(f, p) {

@@ -1,0 +1,178 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// TestFindings holds which findings a scene has, as "severity fault id", sorted by id.
+func TestFindings(t *testing.T) {
+	accepting := func(s step, accept string) step {
+		s.req = strings.Replace(s.req, "application/json, text/event-stream", accept, 1)
+		return s
+	}
+	resumed := step{req: get(session, "last-event-id: 7\r\n"), resp: sse(""), wait: time.Second}
+	for _, c := range []struct {
+		name  string
+		scene []step
+		want  string
+	}{
+		{"nothing wrong, modern", in(one(modernOK), callingModern("tools/list", 1, js("200 OK", success("1", `{"tools":[]}`)))), ""},
+		{"nothing wrong, fallback", in(one(fellBack), in(handshake(), toolList)...), ""},
+		{"nothing wrong, no stream", in(handshake(), step{req: get(session), resp: answer("405 Method Not Allowed", "", "")}, step{req: del(), resp: answer("405 Method Not Allowed", "", "")}), ""},
+		{"A2", in(one(probing(1, js("200 OK", discovered(probe1, `["2025-11-25"]`)))), in(handshake(), toolList)...), "note unknown probe-no-common-version"},
+		{"A4 again", in(nil, probing(1, js("400 Bad Request", unsupported(probe1, common))), probing(2, js("400 Bad Request", unsupported(`"server-discover-probe-2"`, common)))), "error server probe-version-refused-twice"},
+		{"A5", one(probing(1, js("400 Bad Request", unsupported(probe1, disjoint)))), "error unknown probe-versions-disjoint"},
+		{"A7", in(one(probing(1, js("400 Bad Request", unsupported(probe1, "")))), in(handshake(), toolList)...), "warning server probe-unsupported-list-unusable"},
+		{"A8, client fails", one(probing(1, js("200 OK", errIDNull))), "error client policy-differs, error server probe-reply-id-null"},
+		{"A8, client falls back", in(one(probing(1, js("200 OK", errIDNull))), in(handshake(), toolList)...), "note unknown policy-unexpected, warning server probe-reply-id-null"},
+		{"A9", one(probing(1, js("200 OK", `{"jsonrpc":"2.0","id":`+probe1+`,"error":{"code":-32601,"message":"x"},"trace":"t"}`))), "error client policy-differs, error server probe-reply-invalid"},
+		{"A10", one(probing(1, js("200 OK", ""))), "error client policy-differs, error server probe-reply-empty"},
+		{"A11", one(probing(1, js("200 OK", "nope"))), "error client policy-differs, error server probe-reply-not-json"},
+		{"A12", one(probing(1, answer("200 OK", "text/html", htmlPage))), "error client policy-differs, error server probe-media-type"},
+		{"A13", one(probing(1, answer("202 Accepted", "", "")).ends(har.EndClientFIN)), "error client policy-differs, error server probe-accepted-202"},
+		{"A15", one(probing(1, answer("503 Service Unavailable", "", ""))), "error client policy-differs, error server probe-http-5xx"},
+		{"A17", one(probing(1, answer("401 Unauthorized", "", "", "www-authenticate: Bearer resource_metadata=\"http://x\"\r\n"))), "error unknown probe-auth"},
+		{"A17 without a challenge", one(probing(1, answer("401 Unauthorized", "", ""))), "warning server auth-challenge-missing, error unknown probe-auth"},
+		{"A17 but initialize accepted", in(one(probing(1, answer("403 Forbidden", "", ""))), in(handshake(), toolList)...), "note client policy-differs, note unknown policy-unexpected, note unknown probe-auth, error server probe-auth-inconsistent"},
+		{"A18", one(probing(1, js("200 OK", discovered(probe1, `["2026-07-28"]`))[:140]).ends(har.EndRST)), "error server probe-reset-mid-body"},
+		{"A19 refused", one(probing(1, "").noted("upstream: refused")), "error unknown server-unreachable"},
+		{"A19 reset", one(probing(1, "").ends(har.EndRST)), "error server probe-reset"},
+		{"A20", one(probing(1, "").ends(har.EndClientFIN).after(overTimeout)), "error server probe-silence"},
+		{"A20 too late", one(probing(1, js("200 OK", discovered(probe1, `["2026-07-28"]`))).tooLate()), "note server answer-too-late, error server probe-silence"},
+		{"A22", one(probing(1, sse(event(errIDNull)))), "error server probe-sse-reply-invalid"},
+		{"A23", one(probing(1, sse(""))), "error server probe-sse-no-reply"},
+		{"A24", one(probing(1, js("200 OK", "[]"))), "error server probe-reply-uncorrelated"},
+		{"lone CR", one(probing(1, sse("data: "+discovered(probe1, `["2026-07-28"]`)+"\r\r"))), "error client policy-differs, warning server sse-event-odd"},
+
+		{"B2 in a session", list(js("404 Not Found", missing)), "warning server session-or-method"},
+		{"B2 without a session", in(handshake(), callingBare("prompts/list", 2, js("404 Not Found", missing))), "note server optional-method-missing"},
+		{"B1", list(js("400 Bad Request", missing)), "note server optional-method-missing"},
+		{"B16", list(js("503 Service Unavailable", missing)), "error server optional-method-outage"},
+		{"B20", in(handshake(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", htmlPage))), "warning server optional-method-refused"},
+		{"B28", list(js("200 OK", missing)), ""},
+		{"B32", in(handshake(), step{req: get(session), resp: answer("400 Bad Request", "", "")}), "note server get-stream-unsupported"},
+		{"B36", in(handshake(), step{req: get(session), resp: answer("500 Internal Server Error", "", "")}), "warning server get-stream-refused"},
+		{"B39", in(handshake(), calling("tools/call", 2, "").ends(har.EndRST)), "error server request-failed"},
+		{"reconnect loop", in(in(reconnecting(), reconnecting()...), reconnecting()...), "note server optional-method-missing, error client reconnect-loop"},
+		{"two connects are no loop", in(reconnecting(), reconnecting()...), "note server optional-method-missing"},
+
+		{"C1, renewed and repeated once", renewed(js("200 OK", success("4", `{"content":[]}`))), "note server session-expired"},
+		{"C1, nothing done", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", ""))), "warning client session-not-renewed"},
+		{"C1, the dead session used on", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), calling("tools/call", 4, answer("404 Not Found", "", ""))), "error client session-not-renewed"},
+		{"C1, renewed with the old id", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), withSession(handshake()[0])), "note server session-expired, error client session-renewed-with-old-id"},
+		{"C3", renewed(answer("404 Not Found", "", "")), "note server session-expired, warning server session-retry-failed"},
+		{"session on one replica of two", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), toolList), "error server session-inconsistent"},
+		{"session loss as 400", in(handshake(), calling("tools/call", 3, js("400 Bad Request", failure("null", -32000, "Bad Request: No valid session ID provided")))), "warning server request-http-4xx, warning server session-loss-misreported"},
+
+		{"initialize is a page", one(initializing(answer("200 OK", "text/html", htmlPage))), "error server initialize-not-mcp-endpoint"},
+		{"406, Accept too narrow", one(accepting(initializing(answer("406 Not Acceptable", "", "")), "text/event-stream")), "error client accept-rejected"},
+		{"406, Accept right", one(initializing(answer("406 Not Acceptable", "", ""))), "error server accept-rejected"},
+		{"redirect to a sign-in page", in(nil, initializing(answer("307 Temporary Redirect", "", "", "location: /signin\r\n")), initializing(answer("403 Forbidden", "text/html", htmlPage)).to("http://mcp.example.test/signin")),
+			"error unknown auth-required, error server redirect-not-mcp"},
+		{"the reply to a server's request refused", in(handshake(), notifying(`{"jsonrpc":"2.0","id":"srv-1","result":{}}`, answer("400 Bad Request", "", ""))), "error server reply-rejected"},
+		{"resume loop", in(handshake(), resumed, resumed, resumed), "error server resume-loop"},
+		{"the message endpoint's path lost", in(nil, httpSSE(""), overMessages(initializing(answer("404 Not Found", "text/plain", "no")))), "error server endpoint-path-mismatch"},
+		{"POST refused, then HTTP+SSE", in(nil, initializing(answer("405 Method Not Allowed", "", "")).to(sseURL), httpSSE("")), "note unknown http-sse-fallback"},
+		{"HTTP+SSE client at a POST-only server", one(step{req: get(), resp: answer("405 Method Not Allowed", "", "")}), "error unknown transport-mismatch"},
+		{"stream ends without the reply", in(handshake(), calling("tools/call", 3, sse(""))), "error server sse-ended-without-reply"},
+		{"stream open without the reply", in(handshake(), calling("tools/call", 3, open(": ping\n\n")).ends(har.EndClientFIN)), "error server sse-open-without-reply"},
+		{"idle stream cut", in(handshake(), step{req: get(session), resp: open(""), end: har.EndRST, wait: 2 * time.Minute}), "warning intermediary stream-idle-cut"},
+		{"ack with a body", in(handshake()[:1], initialized1(js("200 OK", "null"))), "note server notification-ack-nonconforming"},
+
+		{"bytes after the end", in(handshake(), calling("tools/call", 3, js("200 OK", success("3", `{}`))+"stray").ends(har.EndFIN)), "warning server bytes-after-end"},
+		{"length and chunked", in(handshake(), calling("tools/call", 3, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n26\r\n"+`{"jsonrpc":"2.0","id":3,"result":{  }}`+"\r\n0\r\n\r\n")), "warning server http-framing"},
+		{"a key twice", in(handshake(), calling("tools/call", 3, js("200 OK", `{"jsonrpc":"2.0","id":9,"id":3,"result":{}}`))), "warning server duplicate-key"},
+		{"does not decode", in(handshake(), calling("tools/call", 3, js("200 OK", "plain", "content-encoding: gzip\r\n"))), "error server body-undecodable, error server reply-invalid"},
+		{"capture stopped", one(probing(1, "").ends(har.EndStopped)), "note capture capture-incomplete"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, f := range analyzed(t, c.scene).Findings {
+				got = append(got, f.Severity+" "+f.Fault+" "+f.ID)
+				checkFinding(t, &f, c.scene)
+			}
+			slices.SortFunc(got, func(a, b string) int {
+				return strings.Compare(a[strings.LastIndex(a, " "):], b[strings.LastIndex(b, " "):])
+			})
+			if s := strings.Join(got, ", "); s != c.want {
+				t.Errorf("got  %s\nwant %s", s, c.want)
+			}
+		})
+	}
+}
+
+// checkFinding holds what every finding must have: words, an ID that is listed, evidence inside the bytes.
+func checkFinding(t *testing.T, f *Finding, scene []step) {
+	t.Helper()
+	if f.Message == "" || f.Fix == "" || strings.ContainsAny(f.Message+f.Fix, "{}") || len(f.Exchanges) == 0 || f.Evidence == nil {
+		t.Errorf("%s is not whole: %+v", f.ID, f)
+	}
+	if !slices.Contains(FindingIDs(), f.ID) {
+		t.Errorf("%s is not among FindingIDs", f.ID)
+	}
+	for _, e := range f.Evidence {
+		raw := scene[e.Exchange-1].resp
+		if e.Side == "request" {
+			raw = scene[e.Exchange-1].req
+		}
+		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(raw) {
+			t.Errorf("%s: evidence %+v lies outside %d bytes", f.ID, e, len(raw))
+		}
+	}
+}
+
+// reconnecting is one turn of a host that takes a missing method for a dead server.
+func reconnecting() []step {
+	gone := callingBare("prompts/list", 2, js("404 Not Found", missing)).after(95400 * time.Millisecond)
+	return in(handshake(), toolList, gone)
+}
+
+func withSession(s step) step {
+	s.req = strings.Replace(s.req, "content-length", session+"content-length", 1)
+	return s
+}
+
+func TestLoopIsMeasured(t *testing.T) {
+	r := analyzed(t, in(in(reconnecting(), reconnecting()...), reconnecting()...))
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.ID == "reconnect-loop" })
+	f := r.Findings[i]
+	if want := "the client connected 3 times, about every 95.4 s; each time after prompts/list was answered HTTP 404 with JSON-RPC error -32601, which is no reason to disconnect"; f.Message != want {
+		t.Errorf("got  %s\nwant %s", f.Message, want)
+	}
+	if f.Cost.Requests != 4 || len(f.Evidence) != 2 {
+		t.Errorf("cost %+v, evidence %+v", f.Cost, f.Evidence)
+	}
+}
+
+func TestDifferenceIsPriced(t *testing.T) {
+	r := analyzed(t, one(probing(1, answer("202 Accepted", "", "")).ends(har.EndClientFIN).after(overTimeout)))
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.ID == "policy-differs" })
+	if want := "the probe burned 60.0 s, then failed; under recommended, rule probe/accepted-202, it would have fallen back to initialize at once"; r.Findings[i].Message != want {
+		t.Errorf("got  %s\nwant %s", r.Findings[i].Message, want)
+	}
+	if r.Findings[i].Cost != (Cost{MS: 60000, Requests: 1}) {
+		t.Errorf("cost %+v", r.Findings[i].Cost)
+	}
+}
+
+// TestSayingsExist holds that every finding that the code names is listed once.
+func TestSayingsExist(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range otherFindings {
+		if seen[s.id] {
+			t.Errorf("%s stands twice", s.id)
+		}
+		seen[s.id] = true
+	}
+	p := policies().byName[Recommended]
+	for _, x := range ruleFindings {
+		if !slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.ID == x.rule }) {
+			t.Errorf("finding %s stands for rule %s, which does not exist", x.id, x.rule)
+		}
+	}
+}
