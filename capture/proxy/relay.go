@@ -198,16 +198,15 @@ func (r *relay) sawFIN(d wire.Dir, end har.Ending) {
 	if len(held) > 0 {
 		dst.write(held)
 	}
-	if both && r.refused(d, dst) {
-		r.sawReset(1 - d)
-		r.passReset(1 - d)
-		return
-	}
 	dst.closeWrite(end)
 	r.tape.hand()
-	if r.shutBoth(d) {
+	switch {
+	case both && r.refused(d, dst):
+		r.sawReset(1 - d)
+		r.passReset(1 - d)
+	case r.shutBoth(d):
 		r.stop()
-	} else if src.awaitReset() {
+	case src.awaitReset():
 		r.sawReset(d)
 	}
 }

@@ -200,7 +200,7 @@ func (r *Reverse) watch() {
 			}
 			r.mu.Unlock()
 			for _, x := range stuck {
-				x.lookForReset()
+				r.wg.Go(x.lookForReset)
 			}
 		}
 	}
