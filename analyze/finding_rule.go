@@ -10,7 +10,6 @@ type ruleFinding struct {
 }
 
 func idIsNull(f *facts) bool    { return f.reply.idState == "null" && f.kind == replyInvalid }
-func idIsNotNull(f *facts) bool { return !idIsNull(f) }
 func inSession(f *facts) bool {
 	return f.req.session != "" && f.status == 404 && f.req.era() == eraLegacy
 }

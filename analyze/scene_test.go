@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -245,13 +244,4 @@ func factsOf(scene []step) *analysis {
 		all = append(all, observe(x))
 	}
 	return newAnalysis(all, nil, Options{})
-}
-
-func findingIDs(r *Report) []string {
-	var ids []string
-	for _, f := range r.Findings {
-		ids = append(ids, f.ID)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
 }
