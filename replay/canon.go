@@ -30,6 +30,7 @@ type canon struct {
 
 	method string // of the JSON-RPC message whose params are written
 	loose  bool   // leave out who the client is
+	names  bool   // the message says who the client is
 }
 
 // A member of an object that is being written: out[off:end] with its name and value.
@@ -39,28 +40,33 @@ type member struct {
 }
 
 // appendParams appends the params of a JSON-RPC message without the members that do not matter to what it asks.
-// Absent and empty params are one.
-func appendParams(out, params []byte, method string, loose bool) []byte {
+// Absent and empty params are one. names: they say who the client is.
+func appendParams(out, params []byte, method string, loose bool) (_ []byte, names bool) {
 	c := canon{in: params, out: out, method: method, loose: loose}
 	start := len(out)
 	c.value(0, "")
 	if string(c.out[start:]) == "{}" || string(c.out[start:]) == "null" {
-		return c.out[:start]
+		c.out = c.out[:start]
 	}
-	return c.out
+	return c.out, c.names
 }
 
 // drops tells whether the member name, at that depth below params and inside the member parent, is left out.
 func (c *canon) drops(depth int, parent, name string) bool {
+	names := false
 	switch {
 	case depth == 0 && c.method == "notifications/cancelled":
 		return slices.Contains(cancelledMembers, name)
-	case depth == 0 && c.loose && c.method == "initialize":
-		return slices.Contains(initializeMembers, name)
+	case depth == 0 && c.method == "initialize":
+		names = slices.Contains(initializeMembers, name)
 	case depth == 1 && parent == "_meta":
-		return slices.Contains(traceMembers, name) || c.loose && slices.Contains(identityMembers, name)
+		if slices.Contains(traceMembers, name) {
+			return true
+		}
+		names = slices.Contains(identityMembers, name)
 	}
-	return false
+	c.names = c.names || names
+	return names && c.loose
 }
 
 func (c *canon) peek() byte {
@@ -99,13 +105,26 @@ func (c *canon) token() []byte {
 		c.at = max(c.at, min(start+1, len(c.in)))
 		return c.in[start:c.at]
 	}
-	for c.at++; c.at < len(c.in) && c.in[c.at] != '"'; c.at++ {
-		if c.in[c.at] == '\\' {
-			c.at++
+	for c.at++; ; {
+		i := bytes.IndexByte(c.in[c.at:], '"')
+		if i < 0 {
+			c.at = len(c.in)
+			break
+		}
+		if c.at += i + 1; !escaped(c.in[start+1 : c.at-1]) {
+			break
 		}
 	}
-	c.at = min(c.at+1, len(c.in))
 	return c.in[start:c.at]
+}
+
+// escaped tells whether a backslash escapes what stands behind b.
+func escaped(b []byte) bool {
+	n := 0
+	for n < len(b) && b[len(b)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }
 
 func endsLiteral(b byte) bool {

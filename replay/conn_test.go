@@ -23,15 +23,16 @@ import (
 
 func TestKeepAliveAndPipelining(t *testing.T) {
 	var xs []*har.Exchange
-	var requests, answers string
+	var asked, answered strings.Builder
 	for i := range 3000 { // more than one slicer is given
 		end := []har.Ending{har.EndKeep, har.EndClientFIN, har.EndStopped, har.EndHang, har.EndUnknown}[i%5]
 		q := post(call("1", "tools/call", fmt.Sprintf(`{"n":%d}`, i)))
 		a := ok(fmt.Sprintf(`{"n":%d}`, i))
 		xs = append(xs, taped(i+1, q, end, a))
-		requests += q
-		answers += a
+		asked.WriteString(q)
+		answered.WriteString(a)
 	}
+	requests, answers := asked.String(), answered.String()
 	for _, size := range []int{len(requests), 100, 1000} {
 		p := &Player{Exchanges: xs}
 		addr, _ := play(t, p)
@@ -337,7 +338,7 @@ func TestTLSEndings(t *testing.T) {
 			raw := dial(t, tcp.Addr().String())
 			seen := &keep{Conn: raw}
 			c := tls.Client(seen, &tls.Config{InsecureSkipVerify: true})
-			io.WriteString(c, string(x.Request.Raw))
+			c.Write(x.Request.Raw)
 			got, err := io.ReadAll(c)
 			if string(got) != string(x.Response.Raw) {
 				t.Errorf("got %q, %v", got, err)
@@ -437,15 +438,19 @@ func FuzzPlayer(f *testing.F) {
 		again := x
 		again.N, again.Conn = x.N+1, x.Conn+1
 		p := &Player{Exchanges: []*har.Exchange{&x, &again}}
-		l := newPipes()
-		go p.Serve(l)
+		p.index()
+		p.start()
 		ours, theirs := net.Pipe()
-		l.conns <- theirs
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			newConn(p, theirs, 1).run()
+		}()
 		go io.Copy(io.Discard, ours)
 		ours.SetDeadline(time.Now().Add(time.Second))
 		ours.Write(sent)
 		ours.Close()
-		p.Close()
+		<-done
 		p.Result()
 	})
 }
@@ -478,13 +483,4 @@ func FuzzKey(f *testing.F) {
 			t.Errorf("keys differ:\n%q\n%q", a.key, b.key)
 		}
 	})
-}
-
-// escaped tells whether what stands behind b is escaped by a backslash.
-func escaped(b []byte) bool {
-	n := 0
-	for len(b) > n && b[len(b)-1-n] == '\\' {
-		n++
-	}
-	return n%2 == 1
 }

@@ -3,8 +3,10 @@ package replay
 import (
 	"bytes"
 	"hash/maphash"
+	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcptap/mcptap/har"
@@ -22,8 +24,51 @@ type index struct {
 	first  []*recording            // the first of each connection
 	speaks bool                    // some of first have response bytes before the first request byte
 
-	seed   maphash.Seed
-	byBody map[uint64]*recording // one per request body, to spare reading equal bytes again
+	asks // one for each different request
+}
+
+// asks finds requests whose bytes were read before, to spare reading them again.
+type asks struct {
+	seed maphash.Seed
+	by   map[uint64]*ask
+}
+
+func (k *asks) hash(method, target string, body []byte) uint64 {
+	h := maphash.Bytes(k.seed, body)
+	h = h*31 + maphash.String(k.seed, target)
+	return h*31 + maphash.String(k.seed, method)
+}
+
+// like finds what a request with the same method, target and body asks, nil if there is none. Only requests with a body
+// and without a Last-Event-ID are kept.
+func (k *asks) like(method, target string, body []byte) *ask {
+	if len(body) == 0 || method == "GET" {
+		return nil
+	}
+	a := k.by[k.hash(method, target, body)]
+	if a == nil || a.method != method || a.target != target || !bytes.Equal(a.body, body) {
+		return nil
+	}
+	return a
+}
+
+// read gives what a recorded request asks, its keys as digests.
+func (k *asks) read(h *wire.Head, body []byte) *ask {
+	if a := k.like(h.Method, origin(h.Target), body); a != nil {
+		return a
+	}
+	a := newAsk(h, body)
+	a.method, a.target = strings.Clone(a.method), strings.Clone(a.target) // not the whole head
+	same := a.loose == a.key
+	if a.key = digest(a.key); same {
+		a.loose = a.key
+	} else {
+		a.loose = digest(a.loose)
+	}
+	if len(body) > 0 {
+		k.by[k.hash(a.method, a.target, body)] = a
+	}
+	return a
 }
 
 // A group is the recordings of one key, in order of N.
@@ -36,10 +81,9 @@ type group struct {
 func newIndex(xs []*har.Exchange) *index {
 	ix := &index{
 		all:    make([]*recording, len(xs)),
-		groups: make(map[string]*group, len(xs)),
-		loose:  make(map[string]*group, len(xs)),
-		byBody: make(map[uint64]*recording, len(xs)),
-		seed:   maphash.MakeSeed(),
+		groups: map[string]*group{},
+		loose:  map[string]*group{},
+		asks:   asks{maphash.MakeSeed(), map[uint64]*ask{}},
 	}
 	ix.read(xs)
 	slices.SortStableFunc(ix.all, func(a, b *recording) int { return a.x.N - b.x.N })
@@ -68,26 +112,26 @@ func newIndex(xs []*har.Exchange) *index {
 		}
 	}
 	ix.readStreams()
-	for _, r := range ix.all {
-		if r.ask != nil {
-			r.ask.key, r.ask.loose = "", ""
-		}
-	}
 	return ix
 }
 
 // read makes recordings of exchanges, on all processors.
 func (ix *index) read(xs []*har.Exchange) {
 	workers := min(runtime.GOMAXPROCS(0), len(xs)/256+1)
+	known := make([]asks, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
+			known[w] = asks{ix.seed, map[uint64]*ask{}}
 			for i := w * len(xs) / workers; i < (w+1)*len(xs)/workers; i++ {
-				ix.all[i] = newRecording(xs[i])
+				ix.all[i] = newRecording(xs[i], &known[w])
 			}
 		})
 	}
 	wg.Wait()
+	for _, k := range known {
+		maps.Copy(ix.by, k.by)
+	}
 }
 
 // add puts r into its groups. A request that is not whole is in none: it is found by its head and what has come.
@@ -95,45 +139,29 @@ func (ix *index) add(r *recording) {
 	if !r.whole {
 		return
 	}
-	r.group = join(ix.groups, r.ask.key, r)
-	r.looseGroup = join(ix.loose, r.ask.loose, r)
+	a := r.ask
+	if a.group == nil {
+		a.group, a.looseGroup = groupOf(ix.groups, a.key), groupOf(ix.loose, a.loose)
+	}
+	a.group.add(r)
+	a.looseGroup.add(r)
 	if r.pattern != "" {
 		ix.hidden = append(ix.hidden, r)
 	}
-	if len(r.ask.body) > 0 {
-		ix.byBody[ix.hash(r.ask.method, r.ask.target, r.ask.body)] = r
-	}
 }
 
-func join(groups map[string]*group, key string, r *recording) *group {
-	key = digest(key)
+func groupOf(groups map[string]*group, key string) *group {
 	g := groups[key]
 	if g == nil {
 		g = &group{}
 		groups[key] = g
 	}
-	g.mixed = g.mixed || len(g.queue) > 0 && g.queue[0].affinity != r.affinity
-	g.queue = append(g.queue, r)
 	return g
 }
 
-func (ix *index) hash(method, target string, body []byte) uint64 {
-	h := maphash.Bytes(ix.seed, body)
-	h = h*31 + maphash.String(ix.seed, target)
-	return h*31 + maphash.String(ix.seed, method)
-}
-
-// like finds a recording whose request has the same method, target and body, byte for byte.
-func (ix *index) like(h *wire.Head, body []byte) *recording {
-	if len(body) == 0 || h.Method == "GET" {
-		return nil
-	}
-	target := origin(h.Target)
-	r := ix.byBody[ix.hash(h.Method, target, body)]
-	if r == nil || r.ask.method != h.Method || r.ask.target != target || !bytes.Equal(r.ask.body, body) {
-		return nil
-	}
-	return r
+func (g *group) add(r *recording) {
+	g.mixed = g.mixed || len(g.queue) > 0 && g.queue[0].affinity != r.affinity
+	g.queue = append(g.queue, r)
 }
 
 // speaksFirst tells whether the server sent something on the connection before the client did.

@@ -21,8 +21,11 @@ type ask struct {
 	key            string // the whole key
 	loose          string // the key without who the client is; equal to key where that is not said
 	values         values
-	mcp            bool // holds a JSON-RPC message
+	responses      []string // the raw ids of the server's requests that it answers
+	mcp            bool     // holds a JSON-RPC message
 	body           []byte
+
+	group, looseGroup *group // of recordings: those with the same key
 }
 
 // values are what the client chose and the server sends back: the raw ids of its requests and their progress tokens,
@@ -56,14 +59,23 @@ func newAsk(h *wire.Head, body []byte) *ask {
 		return a
 	}
 	a.mcp = true
+	names := false
 	key := append(make([]byte, 0, len(prefix)+len(body)), prefix...)
-	loose := append(make([]byte, 0, len(prefix)+len(body)), prefix...)
 	for i := range messages {
 		a.add(&messages[i])
-		key = appendMessage(key, &messages[i], false)
-		loose = appendMessage(loose, &messages[i], true)
+		named := false
+		key, named = appendMessage(key, &messages[i], false)
+		names = names || named
 	}
-	a.key, a.loose = string(key), string(loose)
+	a.key = string(key)
+	a.loose = a.key
+	if names {
+		key = key[:len(prefix)]
+		for i := range messages {
+			key, _ = appendMessage(key, &messages[i], true)
+		}
+		a.loose = string(key)
+	}
 	return a
 }
 
@@ -72,6 +84,7 @@ func (a *ask) add(m *wire.RPC) {
 	word := m.Method
 	if m.Kind == wire.Result || m.Kind == wire.Error {
 		word = "response"
+		a.responses = append(a.responses, string(m.ID.Raw))
 	}
 	if a.rpc != "" {
 		word = " " + word
@@ -85,12 +98,12 @@ func (a *ask) add(m *wire.RPC) {
 	}
 }
 
-// appendMessage appends the part of a key that stands for one JSON-RPC message.
-func appendMessage(key []byte, m *wire.RPC, loose bool) []byte {
+// appendMessage appends the part of a key that stands for one JSON-RPC message. names: it says who the client is.
+func appendMessage(key []byte, m *wire.RPC, loose bool) (_ []byte, names bool) {
 	if m.Kind == wire.Result || m.Kind == wire.Error {
 		key = append(key, "response "...)
 		key = append(key, m.ID.Raw...)
-		return append(key, '\n')
+		return append(key, '\n'), false
 	}
 	kind := "request "
 	if m.Kind == wire.Notification {
@@ -99,8 +112,8 @@ func appendMessage(key []byte, m *wire.RPC, loose bool) []byte {
 	key = append(key, kind...)
 	key = append(key, m.Method...)
 	key = append(key, ' ')
-	key = appendParams(key, m.Params.Raw, m.Method, loose)
-	return append(key, '\n')
+	key, names = appendParams(key, m.Params.Raw, m.Method, loose)
+	return append(key, '\n'), names
 }
 
 // origin cuts the absolute form of a request target (RFC 9112 section 3.2.2), which a client sends to a proxy, down to

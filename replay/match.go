@@ -13,8 +13,8 @@ type request struct {
 	raw      []byte // all of it
 	body     []byte // the payload with its encodings undone
 	affinity string
-	like     *recording // one whose request has the same bytes, nil if there is none
-	read     *ask       // see ask
+	like     *ask // that of a recorded request with the same bytes, nil if there is none
+	read     *ask // see ask
 
 	begun *recording // whose early bytes the client has been sent, nil if none
 	sent  int        // how many
@@ -30,7 +30,7 @@ func (q *request) ask() *ask {
 
 func (q *request) values() values {
 	if q.like != nil {
-		return q.like.ask.values
+		return q.like.values
 	}
 	return q.ask().values
 }
@@ -127,8 +127,8 @@ func (g *group) pick(q *request) *recording {
 // release gives a recording back that could not be served after all. The caller holds Player.mu.
 func (r *recording) release() {
 	r.taken, r.live = false, values{}
-	if r.group != nil {
-		r.group.next, r.looseGroup.next = 0, 0
+	if r.ask.group != nil {
+		r.ask.group.next, r.ask.looseGroup.next = 0, 0
 	}
 }
 

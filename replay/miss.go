@@ -107,8 +107,8 @@ func messageDiffers(was, now *wire.RPC, exact bool) string {
 	if was.Kind == wire.Result || was.Kind == wire.Error {
 		return ""
 	}
-	a := appendParams(nil, was.Params.Raw, was.Method, !exact)
-	b := appendParams(nil, now.Params.Raw, now.Method, !exact)
+	a, _ := appendParams(nil, was.Params.Raw, was.Method, !exact)
+	b, _ := appendParams(nil, now.Params.Raw, now.Method, !exact)
 	if bytes.Equal(a, b) {
 		return ""
 	}

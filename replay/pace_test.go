@@ -148,7 +148,7 @@ func TestPace(t *testing.T) {
 			x := slow(tt.end)
 			within(t, &Player{Exchanges: []*har.Exchange{x}, Pace: tt.pace}, func(t *testing.T, l *pipes) {
 				c := l.dial()
-				io.WriteString(c, string(x.Request.Raw))
+				c.Write(x.Request.Raw)
 				time.Sleep(10 * time.Minute)
 				expectReads(t, c, tt.want...)
 			})
@@ -162,7 +162,7 @@ func TestPaceUpToWhereTheClientLeft(t *testing.T) {
 	x.EndAt, x.EndOff = 3*time.Second, len(x.Response.Raw)-3
 	within(t, &Player{Exchanges: []*har.Exchange{x}, Pace: 1}, func(t *testing.T, l *pipes) {
 		c := l.dial()
-		io.WriteString(c, string(x.Request.Raw))
+		c.Write(x.Request.Raw)
 		time.Sleep(time.Hour)
 		expectReads(t, c, read{2000 * ms, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"}, read{2001 * ms, "abc"})
 	})
@@ -202,10 +202,10 @@ func TestEndingBehindAnAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			within(t, &Player{Exchanges: []*har.Exchange{first, second}, Pace: 1}, func(t *testing.T, l *pipes) {
 				c := l.dial()
-				io.WriteString(c, string(first.Request.Raw))
+				c.Write(first.Request.Raw)
 				if tt.next > 0 {
 					time.Sleep(tt.next)
-					io.WriteString(c, string(second.Request.Raw))
+					c.Write(second.Request.Raw)
 				}
 				time.Sleep(time.Minute)
 				expectReads(t, c, tt.want...)
@@ -312,7 +312,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 	within(t, p, func(t *testing.T, l *pipes) {
 		a := l.dial()
 		time.Sleep(time.Second)
-		io.WriteString(a, string(first.Request.Raw))
+		a.Write(first.Request.Raw)
 		time.Sleep(time.Second)
 		expectReads(t, a, read{1001 * ms, ok("{}")})
 		b := l.dial()
@@ -329,7 +329,7 @@ func TestClientLeavesWhileItWaits(t *testing.T) {
 	x := slow(har.EndHang)
 	within(t, &Player{Exchanges: []*har.Exchange{x}, Pace: 1}, func(t *testing.T, l *pipes) {
 		c := l.dial()
-		io.WriteString(c, string(x.Request.Raw))
+		c.Write(x.Request.Raw)
 		time.Sleep(time.Hour)
 		c.Close()
 		synctest.Wait()

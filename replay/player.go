@@ -332,8 +332,8 @@ func (p *Player) answered(r *recording) {
 	r.wake()
 }
 
-// passes tells whether a gate is open, and if so since when its part of the stream may come and how it is changed. If
-// not, c is woken when that may have changed.
+// passes tells whether a gate is open, and if so when its part of the stream is due (zero: when the stream's own clock
+// says) and how it is changed. If not, c is woken when that may have changed.
 func (p *Player) passes(g *gate, c *conn) (due time.Time, patch []edit, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -346,7 +346,7 @@ func (p *Player) passes(g *gate, c *conn) (due time.Time, patch []edit, ok bool)
 			k.r.waiting = append(k.r.waiting, c)
 			return due, nil, false
 		}
-		if at := since.Add(c.scale(k.gap)); at.After(due) {
+		if at := since.Add(c.scale(k.gap)); !k.earlier && at.After(due) {
 			due = at
 		}
 	}

@@ -14,7 +14,7 @@ import (
 type recording struct {
 	x        *har.Exchange
 	end      int           // response bytes that are served; what came after the client had left is not
-	ask      *ask          // nil without a whole request head; its keys are dropped once it is in its groups
+	ask      *ask          // nil without a whole request head; its keys are digests
 	affinity string        // the session id and Last-Event-ID that its request carried
 	whole    bool          // the request is whole by its own framing
 	headLen  int           // of the request; 0 without a whole head
@@ -27,7 +27,6 @@ type recording struct {
 	refused  bool          // the server was never reached: the connection is reset
 	greeted  bool          // its first bytes were sent when a connection opened
 
-	group, looseGroup     *group
 	pattern, loosePattern string // the keys with hidden marks; "" where redaction hid nothing of them
 	stream                *stream
 	gates                 bool    // gates wait for it
@@ -40,8 +39,9 @@ type recording struct {
 	waiting  []*conn
 }
 
-// newRecording reads an exchange's request; the response is only read when it must be.
-func newRecording(x *har.Exchange) *recording {
+// newRecording reads an exchange's request; the response is only read when it must be. known shares what equal requests
+// ask.
+func newRecording(x *har.Exchange, known *asks) *recording {
 	r := &recording{x: x, end: len(x.Evidence()), reqEnd: len(x.Request.Raw)}
 	for _, n := range x.Notes {
 		r.refused = r.refused || strings.HasPrefix(n, har.NoteUpstream+":") && r.end == 0
@@ -56,7 +56,7 @@ func newRecording(x *har.Exchange) *recording {
 		if m.Complete {
 			r.reqEnd = m.End
 		}
-		r.ask = newAsk(&m.Head, bodyOf(m, x.Request.Raw))
+		r.ask = known.read(&m.Head, bodyOf(m, x.Request.Raw))
 		r.hide(m)
 	}
 	r.end += r.onItsWay()
@@ -79,7 +79,7 @@ func newRecording(x *har.Exchange) *recording {
 const lateTime = 100 * time.Millisecond
 
 // onItsWay is how many bytes came so shortly after the client had left that they were on their way: the rest of a response
-// whose head the client had, and on an event stream the reply. Only then do they make no difference to a client that stays
+// whose head the client had, and on an event stream an answer. Only then do they make no difference to a client that stays
 // longer; what came later, or on a stream that a GET had opened, may well have come because the client left.
 func (r *recording) onItsWay() (n int) {
 	x := r.x
@@ -87,7 +87,7 @@ func (r *recording) onItsWay() (n int) {
 		return 0
 	}
 	v := x.View()
-	if v.Response == nil || v.Response.Complete || v.SSE() && !r.replied(v) {
+	if v.Response == nil || v.Response.Complete || v.SSE() && (r.streams || !replied(v)) {
 		return 0
 	}
 	off := 0
@@ -101,10 +101,11 @@ func (r *recording) onItsWay() (n int) {
 	return n
 }
 
-// replied tells whether one of the requests was answered among the events that v shows.
-func (r *recording) replied(v *har.View) bool {
-	for _, s := range r.sites(v) {
-		if !s.token {
+// replied tells whether there is an answer among the events that v shows, be it under another id: that too makes clients
+// leave.
+func replied(v *har.View) bool {
+	for _, e := range v.Events() {
+		if rpc := wire.ParseRPC(e.Data); e.Dispatched() && rpc.JSON && rpc.Method == "" {
 			return true
 		}
 	}
@@ -142,6 +143,9 @@ func (a *ask) headKey(length string) string { return a.method + " " + a.target +
 // hide makes patterns of the keys where redaction replaced parts of the target or of the body.
 func (r *recording) hide(m *wire.Message) {
 	raw := r.x.Request.Raw
+	if !slices.ContainsFunc(r.x.Redacted, func(red har.Redaction) bool { return red.Dir == wire.ToServer }) {
+		return
+	}
 	var target, body []wire.Span
 	all := false // the body as a whole
 	at := m.Off + bytes.Index(raw[m.Off:m.Off+m.Len], []byte(m.Method)) + len(m.Method)

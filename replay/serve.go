@@ -51,7 +51,9 @@ func (c *conn) request(f *found) *request {
 			q.body = bodyOf(m, q.raw)
 		}
 	}
-	q.like = c.p.ix.like(f.head, q.body)
+	if a := c.p.ix.like(f.head.Method, origin(f.head.Target), q.body); a != nil && a.group != nil {
+		q.like = a
+	}
 	return q
 }
 
@@ -117,7 +119,7 @@ func (c *conn) throughGates(r *recording, gates *[]gate, begin, end int, at time
 			}
 			due, patch, open = c.p.passes(g, c)
 		}
-		if begin >= g.off {
+		if begin >= g.off && !due.IsZero() {
 			c.anchor, c.recorded = due, at
 		}
 		c.patch = append(c.patch, patch...)

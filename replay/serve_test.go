@@ -118,6 +118,8 @@ func TestBytesBehindTheClientsLeaving(t *testing.T) {
 		sent          bool
 	}{
 		{"the last chunk behind the reply", list, sse + reply, end, ms, true},
+		{"the last chunk behind an answer under another id", list, sse + chunk(event(result(`"other"`, "{}"))), end, ms, true},
+		{"behind a notification", list, sse + chunk(event(`{"jsonrpc":"2.0","method":"n"}`)), end, ms, false},
 		{"long after", list, sse + reply, end, time.Second, false},
 		{"a stream without a reply", list, sse + chunk(": hi\n\n"), end, ms, false},
 		{"a stream that was opened", openStream, sse + reply, end, ms, false},

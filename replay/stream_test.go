@@ -116,11 +116,11 @@ func TestStreamGates(t *testing.T) {
 				if got, want := all(), sse+tt.before; got != want {
 					t.Fatalf("at first: got %q, want %q", got, want)
 				}
-				io.WriteString(a, string(xs[1].Request.Raw))
+				a.Write(xs[1].Request.Raw)
 				if got, want := all(), sse+tt.before+tt.middle; got != want {
 					t.Fatalf("after one request: got %q, want %q", got, want)
 				}
-				io.WriteString(a, string(xs[2].Request.Raw))
+				a.Write(xs[2].Request.Raw)
 				if got, want := all(), sse+strings.Join(tt.parts, ""); got != want {
 					t.Fatalf("after two: got %q, want %q", got, want)
 				}
@@ -184,7 +184,7 @@ func TestStreamsOfTwoSessions(t *testing.T) {
 		synctest.Wait()
 		io.WriteString(b, openStream)
 		synctest.Wait()
-		io.WriteString(c, string(xs[4].Request.Raw))
+		c.Write(xs[4].Request.Raw)
 		synctest.Wait()
 		if n := len(a.all()); n != 2 {
 			t.Errorf("the first stream has %d parts, want 2", n)
@@ -193,4 +193,52 @@ func TestStreamsOfTwoSessions(t *testing.T) {
 			t.Errorf("the second stream has %d parts, want 4", n)
 		}
 	})
+}
+
+// A stream that is resumed after its call had come keeps its own clock.
+func TestResumedStreamKeepsItsClock(t *testing.T) {
+	x := taped(1, post(call("3", "tools/call", "{}")), har.EndKeep, sse, chunk("id: c-1\ndata:\n\n"), "0\r\n\r\n")
+	resume := "GET /mcp HTTP/1.1\r\nLast-Event-ID: c-1\r\nAccept: text/event-stream\r\n\r\n"
+	y := taped(2, resume, har.EndHang, sse, chunk(event(result("3", "{}"))))
+	y.Response.Writes[1].At = 3 * time.Second
+	within(t, &Player{Exchanges: []*har.Exchange{x, y}, Pace: 1}, func(t *testing.T, l *pipes) {
+		a := l.dial()
+		a.Write(x.Request.Raw)
+		time.Sleep(time.Hour)
+		b := l.dial()
+		io.WriteString(b, resume)
+		time.Sleep(time.Hour)
+		expectReads(t, b, read{ms, sse}, read{3 * time.Second, chunk(event(result("3", "{}")))})
+	})
+}
+
+// A server that asked the client something and needed the answer waits for it; one that pinged does not.
+func TestStreamWaitsForResponses(t *testing.T) {
+	for _, tt := range []struct {
+		method string
+		want   time.Duration
+	}{{"elicitation/create", 60*time.Second + 500*ms}, {"sampling/createMessage", 60*time.Second + 500*ms}, {"ping", 2 * time.Second}} {
+		t.Run(tt.method, func(t *testing.T) {
+			ask, reply := chunk(event(call(`"s-1"`, tt.method, "{}"))), chunk(event(result("3", "{}")))
+			x := taped(1, post(call("3", "tools/call", "{}")), har.EndKeep, sse, ask, reply)
+			x.Started = epoch
+			for i, at := range []time.Duration{10 * ms, 20 * ms, 2000 * ms} {
+				x.Response.Writes[i].At = at
+			}
+			y := taped(2, post(result(`"s-1"`, "{}")), har.EndKeep, accepted)
+			y.Started = epoch.Add(1500 * ms)
+			p := &Player{Exchanges: []*har.Exchange{x, y}, Pace: 1}
+			within(t, p, func(t *testing.T, l *pipes) {
+				a, b := l.dial(), l.dial()
+				io.WriteString(a, post(call("4", "tools/call", "{}")))
+				time.Sleep(time.Minute)
+				b.Write(y.Request.Raw)
+				time.Sleep(time.Minute)
+				expectReads(t, a, read{10 * ms, sse}, read{20 * ms, ask}, read{tt.want, chunk(event(result("4", "{}")))})
+			})
+			if r := p.Result(); len(r.Misses)+len(r.Unserved) != 0 || len(r.Patches) != 1 {
+				t.Errorf("result: %+v", r)
+			}
+		})
+	}
 }
