@@ -195,12 +195,12 @@ type facts struct {
 
 	reqBytes, respBytes int
 
-	ifClosed   *facts // the same, with a reset of a close-delimited body taken for its end
+	ifClosed   *facts          // the same, with a reset of a close-delimited body taken for its end
 	lax        [readers]*facts // the same as the lenient readers see it; nil where that changes nothing
-	followed   *facts // the request that followed this redirect
-	superseded bool   // followed redirects, and refusals repeated with credentials: another exchange decides
-	again      bool   // the corrective retry of a probe, or the one repetition of a call in a new session
-	repeats    *facts // the exchange that this one repeats in a new session
+	followed   *facts          // the request that followed this redirect
+	superseded bool            // followed redirects, and refusals repeated with credentials: another exchange decides
+	again      bool            // the corrective retry of a probe, or the one repetition of a call in a new session
+	repeats    *facts          // the exchange that this one repeats in a new session
 	connect    *connect
 }
 

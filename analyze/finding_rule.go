@@ -9,7 +9,7 @@ type ruleFinding struct {
 	when func(f *facts) bool // nil: always
 }
 
-func idIsNull(f *facts) bool    { return f.reply.idState == "null" && f.kind == replyInvalid }
+func idIsNull(f *facts) bool { return f.reply.idState == "null" && f.kind == replyInvalid }
 func inSession(f *facts) bool {
 	return f.req.session != "" && f.status == 404 && f.req.era() == eraLegacy
 }

@@ -238,6 +238,14 @@ func (p *Policy) handshake(c *connect) []*facts {
 	return append(steps, decisive(c.inited))
 }
 
+// unanswered gives the facts of an exchange whose answer had not begun when the recording ended, as silence: a client that
+// waits without limit waits then too.
+func (f *facts) unanswered() *facts {
+	c := *f
+	c.answer, c.kind, c.via, c.media = silence, replyNone, viaNothing, mediaNone
+	return &c
+}
+
 // standstill are the verdicts on a stream that keep a client which waits for it from going on.
 var standstill = []string{"disconnect", "timeout", "network-error", "auth-error"}
 
@@ -252,11 +260,16 @@ func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
 			return d
 		}
 		v := p.judge(step)
-		if step.class == getStream && !slices.Contains(standstill, v.Verdict) {
-			continue
+		if step.class == getStream {
+			if step.end == har.EndStopped && step.firstByte < 0 {
+				v, d.Assumed = p.judge(step.unanswered()), true
+			}
+			if !slices.Contains(standstill, v.Verdict) {
+				continue
+			}
 		}
 		if v.Verdict != "delivered" {
-			d = Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n}
+			d = Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n, Assumed: d.Assumed}
 			if v.Verdict == "unspecified" || v.Verdict == "inconclusive" {
 				d.Outcome = Unknown
 			}
