@@ -265,7 +265,7 @@ func (r *Redactor) settle(w *walk) int {
 	if w.final {
 		return len(raw)
 	}
-	cut := w.safe
+	cut := max(w.safe, w.from)
 	for i := len(r.hits) - 1; i >= 0; i-- {
 		h := &r.hits[i]
 		reg := &r.regions[h.region]

@@ -54,3 +54,35 @@ func BenchmarkPass(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPassEvent is an open stream that is given free event by event.
+func BenchmarkPassEvent(b *testing.B) {
+	event := []byte(`data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":50,"total":100}}` + "\n\n")
+	r, from := NewRedactor(), [2]int{}
+	x := &Exchange{Request: Side{Raw: []byte("GET /mcp HTTP/1.1\r\n" + benchSession + benchBearer + "\r\n")}}
+	x.Response.Raw = append(x.Response.Raw, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"...)
+	b.SetBytes(int64(len(event)))
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Response.Raw = append(x.Response.Raw, event...)
+		from = r.Pass(x, from, false)
+		n := r.Drop(x)
+		x.Request.Raw, x.Response.Raw = x.Request.Raw[n[0]:], append(x.Response.Raw[:0], x.Response.Raw[n[1]:]...)
+		from = [2]int{from[0] - n[0], from[1] - n[1]}
+	}
+}
+
+// BenchmarkPassLarge is an answer of 1 MiB, with 100 values known.
+func BenchmarkPassLarge(b *testing.B) {
+	r := NewRedactor()
+	for i := range 100 {
+		r.Pass(&Exchange{Request: Side{Raw: fmt.Appendf(nil, "GET / HTTP/1.1\r\nMcp-Session-Id: session-id-%08d\r\n\r\n", i)}}, [2]int{}, true)
+	}
+	item := `{"name":"read_file","description":"Reads a file, as UTF-8 text.","inputSchema":{"type":"object","properties":{"file_path":{"type":"string"}}}},`
+	x := &Exchange{Response: Side{Raw: []byte(asAnswer(jsonType, strings.Repeat(item, 1<<20/len(item))))}}
+	b.SetBytes(int64(len(x.Response.Raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Pass(x, [2]int{}, true)
+	}
+}

@@ -170,6 +170,9 @@ func isPseudonym(id []byte) bool {
 		digits = digits[bytes.LastIndexByte(digits, '-')+1:]
 	}
 	n, err := strconv.Atoi(string(digits))
+	if n >= 1e5 && allDigits(string(id)) {
+		return false // too likely to be an id that begins so
+	}
 	return err == nil && n > 0 && string(id) == pseudonym(string(id), n)
 }
 

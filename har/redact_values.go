@@ -76,7 +76,7 @@ func (v *knownValues) see(r *Redactor, text []byte, kind secretKind) {
 	if i, ok := v.byText[string(text[:min(len(text), valueMost)])]; ok {
 		s := &v.spellings[i]
 		v.list[s.value].used = true
-		if kind != session || s.kind == session {
+		if kind != basic && (kind != session || s.kind == session) {
 			return
 		}
 	}
