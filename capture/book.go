@@ -10,13 +10,14 @@ import (
 
 // A book keeps the connections and exchanges of a recording. It belongs to one goroutine.
 type book struct {
-	w      *har.Writer
+	w      *har.Writer   // nil: exchanges are only counted
 	redact *har.Redactor // nil: secrets are kept
 	err    error         // the first failure; nothing is written behind it
 
 	now       time.Time
 	conns     map[uint64]*connection
 	n         int       // exchanges begun
+	whole     int       // of which request and response are
 	unflushed bool      // something was written since flushed
 	flushed   time.Time // the last flush
 	growing   bool      // some exchange has bytes that were not written
@@ -52,10 +53,13 @@ func (b *book) take(e *entry, p []byte, edits []har.Edit) {
 	if e.open != nil {
 		c.between = *e.open
 	}
+	if e.lost != 0 {
+		c.lost(e)
+	}
 	if len(p) > 0 {
 		c.bytes(e, p, edits)
 	}
-	if e.note != "" {
+	if e.note != "" && e.lost == 0 {
 		c.note(e.note)
 	}
 	switch e.end {
@@ -94,7 +98,7 @@ func (b *book) keepUp() {
 }
 
 func (b *book) flush() {
-	if b.err == nil {
+	if b.err == nil && b.w != nil {
 		b.err = b.w.Flush()
 		b.unflushed, b.flushed = false, b.now
 	}
@@ -130,6 +134,9 @@ func (b *book) close() {
 	slices.SortFunc(open, func(x, y *connection) int { return cmp.Compare(x.id, y.id) })
 	for _, c := range open {
 		c.finish(har.EndStopped, b.now)
+	}
+	if b.w == nil {
+		return
 	}
 	end := har.End{At: b.now.UTC().Truncate(time.Microsecond)}
 	if b.err != nil {

@@ -23,6 +23,10 @@ type connection struct {
 	first wire.Dir  // which side ended first, if any has
 	again time.Time // when the server reset behind its FIN
 	gone  bool      // the client has reset, be it behind its FIN
+
+	base    int      // exchanges begun before the slicer at hand
+	adrift  [2]bool  // by wire.Dir: where its messages begin is not known, for bytes are missing
+	pending []string // notes for the next exchange
 	late  bool      // response bytes came behind the client's FIN
 }
 
@@ -31,9 +35,13 @@ func (c *connection) bytes(e *entry, p []byte, edits []har.Edit) {
 	if e.dir == wire.ToClient && c.end[wire.ToServer] == har.EndFIN {
 		c.late = true
 	}
+	if c.adrift != [2]bool{} && !c.found(e.dir, p, e.at) {
+		c.drifting(e, p)
+		return
+	}
 	off := 0
 	for _, piece := range c.slicer.Feed(e.dir, p) {
-		x := c.exchange(piece.Seq, e.at)
+		x := c.exchange(c.base+piece.Seq, e.at)
 		base := x.size(e.dir) - off
 		x.add(e.dir, e.at, p[off:off+piece.N], off > 0)
 		off += piece.N
@@ -71,6 +79,13 @@ func (c *connection) begin(at time.Time) {
 	x.Client, x.Server = c.between.Client, c.between.Server
 	x.start(at)
 	x.began = b.now
+	if c.between.Note != "" {
+		x.note(c.between.Note)
+	}
+	for _, n := range c.pending {
+		x.note(n)
+	}
+	c.pending = nil
 	c.live = append(c.live, x)
 	b.growing = true
 }
@@ -156,7 +171,7 @@ func (c *connection) limit(x *exchange) {
 // note adds words to the last exchange.
 func (c *connection) note(words string) {
 	if n := len(c.live); n > 0 {
-		c.live[n-1].Notes = append(c.live[n-1].Notes, words)
+		c.live[n-1].note(words)
 	}
 }
 
@@ -167,9 +182,9 @@ func (c *connection) ended(d wire.Dir, how har.Ending, at time.Time) {
 		c.gone = true
 	case how == har.EndRST && c.end[d] != "":
 		c.again = at
-	case how != har.EndRST:
+	case how != har.EndRST && !c.adrift[d]:
 		for _, piece := range c.slicer.Close(d) {
-			c.read(c.exchange(piece.Seq, at), d, &piece)
+			c.read(c.exchange(c.base+piece.Seq, at), d, &piece)
 		}
 	}
 	if c.end[d] != "" {

@@ -15,7 +15,7 @@ func (c *connection) finish(stop har.Ending, at time.Time) {
 		if i+1 < len(c.live) && x.whole[wire.ToClient] && !c.live[i+1].at.After(c.endAt[c.first]) {
 			x.End = har.EndKeep
 		}
-		if x.done && x.End == har.EndKeep && x.unstored() == 0 {
+		if x.done && x.End == har.EndKeep && x.unstored() == 0 && len(x.Notes) == 0 {
 			continue
 		}
 		c.book.store(x, true, x.End)

@@ -22,6 +22,9 @@ type exchange struct {
 	stored  [2]int  // bytes that were written
 	held    int     // bytes that the redactor kept back when it was last asked because there were many
 	endOff  [2]int  // response bytes that had come when each side ended
+	noted   noted   // words that were
+	gaps    int     // notes of gaps
+	counted bool    // among the whole ones
 }
 
 // edit adds a change to bytes of the request, whose offset counts from base.

@@ -22,6 +22,7 @@ type entry struct {
 	open         *har.Conn
 	end          har.Ending
 	note         string
+	lost         int64
 	bytes, edits int // where its own end
 	dir          wire.Dir
 }
@@ -38,7 +39,7 @@ func (q *queue) add(e *har.Event) {
 	q.bytes = append(q.bytes, e.Bytes...)
 	q.edits = append(q.edits, e.Edits...)
 	q.entries = append(q.entries, entry{
-		conn: e.Conn, at: e.At, open: e.Open, end: e.End, note: e.Note,
+		conn: e.Conn, at: e.At, open: e.Open, end: e.End, note: e.Note, lost: e.Lost,
 		bytes: len(q.bytes), edits: len(q.edits), dir: e.Dir,
 	})
 }

@@ -61,7 +61,8 @@ const (
 	idle          // for anything
 )
 
-// NewRecorder starts a recorder that writes to w. redact is nil to keep secrets. Fields are set before the first call.
+// NewRecorder starts a recorder that writes to w, or only counts if w is nil. redact is nil to keep secrets. Fields are set
+// before the first call.
 func NewRecorder(w *har.Writer, redact *har.Redactor) *Recorder {
 	r := &Recorder{done: make(chan struct{}), queue: new(queue), wake: make(chan struct{}, 1)}
 	r.room = sync.NewCond(&r.mu)
@@ -115,6 +116,9 @@ func (r *Recorder) Close() error {
 	<-r.done
 	return r.book.err
 }
+
+// Exchanges is how many there were, and how many of them were whole, request and response. It may be asked after Close.
+func (r *Recorder) Exchanges() (all, whole int) { return r.book.n, r.book.whole }
 
 // run is the goroutine.
 func (r *Recorder) run() {

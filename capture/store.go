@@ -14,10 +14,19 @@ func (b *book) store(x *exchange, final bool, end har.Ending) {
 	if b.err != nil {
 		return
 	}
+	if final && !x.counted && x.whole == [2]bool{true, true} {
+		x.counted = true
+		b.whole++
+	}
 	upTo := b.redacted(x, final)
 	line := &b.line
 	x.prepare(line, upTo)
 	line.End, line.EndAt, line.EndOff = end, x.EndAt, x.EndOff
+	if b.w == nil {
+		x.wrote(line, upTo)
+		b.shorten(x, final)
+		return
+	}
 	if !x.written {
 		b.err = b.w.Write(line)
 	} else if len(line.Request.Raw)+len(line.Response.Raw) > 0 || end != "" {

@@ -17,13 +17,17 @@ type Event struct {
 	Bytes []byte // owned by the receiver only until the call returns
 	Edits []Edit // what the source changed before passing bytes on; Off counts from the first of Bytes, below 0 for earlier ones
 	End   Ending // EndFIN, EndNoCloseNotify or EndRST in direction Dir; EndStopped or EndUnknown: the connection's last event
-	Note  string // why there is nothing more to see, such as "upstream: refused"
+	Note  string // why there is nothing more to see, such as "upstream: refused"; with Lost, the word to note it by
+
+	// Lost is how many bytes went in direction Dir before what comes next, and were not seen; -1 if that is not known.
+	Lost int64
 }
 
 // A Conn says between whom a connection was.
 type Conn struct {
 	Client, Server string // host:port as dialled or accepted
 	Base           string // origin of absolute URLs, such as "https://server.example"; the target of a request is appended
+	Note           string // for each exchange on the connection, such as "inferred"; "" for none
 }
 
 // An Ending is how a connection ended, as it bears on its last exchange.

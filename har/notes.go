@@ -6,5 +6,7 @@ const (
 	NoteGap      = "gap"      // bytes are missing, as in "gap: 1460 bytes before byte 2920 of the response"
 	NoteSnaplen  = "snaplen"  // the capture kept only the beginning of packets
 	NoteStart    = "start"    // the capture began in the middle of the connection
+	NoteConflict = "conflict" // the capture holds two copies of some bytes, and they differ
+	NoteInferred = "inferred" // which end is the client was told by the bytes alone
 	NoteCut      = "cut"      // the file ends before the exchange did
 )

@@ -60,7 +60,8 @@ func (x *Exchange) Evidence() []byte {
 func (v *View) complete() (Tri, string) {
 	x := v.X
 	for _, n := range x.Notes {
-		if word, _, _ := strings.Cut(n, ":"); word == NoteGap || word == NoteSnaplen || word == NoteStart {
+		switch word, _, _ := strings.Cut(n, ":"); word {
+		case NoteGap, NoteSnaplen, NoteStart, NoteConflict:
 			return Unknown, n
 		}
 	}

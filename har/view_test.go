@@ -72,6 +72,8 @@ func TestComplete(t *testing.T) {
 		{"gap", post, ok, EndKeep, []string{"gap: 3 bytes before byte 9 of the response"}, Unknown, "gap: 3 bytes"},
 		{"snaplen", post, ok, EndKeep, []string{"snaplen"}, Unknown, "snaplen"},
 		{"missing start", post, ok, EndKeep, []string{"start"}, Unknown, "start"},
+		{"conflict", post, ok, EndKeep, []string{"conflict"}, Unknown, "conflict"},
+		{"inferred", post, ok, EndKeep, []string{"inferred"}, True, ""},
 		{"other note", post, ok, EndKeep, []string{"gapless"}, True, ""},
 		{"unframable response", post, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", EndFIN, nil, Unknown, "where the response ends cannot be known"},
 		{"unframable request", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n{}", ok, EndKeep, nil, Unknown, "where the request ends cannot be known"},
