@@ -254,7 +254,8 @@ func TestHostileRecording(t *testing.T) {
 		{"an end behind the bytes", func(x *har.Exchange) { x.End, x.EndOff = har.EndClientFIN, 1<<40 }, ""},
 		{"an end before the bytes", func(x *har.Exchange) { x.End, x.EndOff = har.EndClientFIN, -5 }, " "},
 		{"redactions out of range", func(x *har.Exchange) {
-			for _, off := range []int{-5, 0, 7, 1 << 40} {
+			for _, off := range []int{-5, 0, 7, 1 << 40, 1<<63 - 5, 5} {
+				x.Redacted = append(x.Redacted, har.Redaction{Off: off, Len: 1<<63 - 3})
 				x.Redacted = append(x.Redacted, har.Redaction{Off: off, Len: 1 << 40}, har.Redaction{Off: off, Len: -3}, har.Redaction{Off: off, Len: 9})
 			}
 		}, ""},

@@ -8,7 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
 )
 
@@ -49,6 +51,11 @@ func (ix *index) nearest(a *ask, exact bool) (near *recording, differs string) {
 	if d := near.ask.differs(a, exact); d != "" {
 		return near, d
 	}
+	return ix.served(a, exact)
+}
+
+// served says in words why none of the recordings of a's very key could be served, and gives the last of them.
+func (ix *index) served(a *ask, exact bool) (near *recording, why string) {
 	n, left := 0, 0
 	for _, r := range ix.all {
 		if r.ask != nil && r.ask.differs(a, exact) == "" {
@@ -206,4 +213,33 @@ func commonPrefix(a, b []byte) int {
 
 func recordedSent(was, now string) string {
 	return "recorded " + clip(was) + ", sent " + clip(now)
+}
+
+// refuse answers a request that nothing recorded answers. Where its end is not known the connection is closed.
+func (c *conn) refuse(q *request, miss *Miss) {
+	id, text := json.RawMessage("null"), "nothing recorded answers these bytes"
+	var data any
+	if miss != nil {
+		text = "nothing recorded is left for " + miss.Request + ": " + miss.Differs
+		if miss.Nearest != nil {
+			data = map[string]any{"nearest": miss.Nearest.N, "differs": miss.Differs}
+		}
+		if ids := q.values().ids; len(ids) > 0 {
+			id = json.RawMessage(ids[0])
+		}
+	}
+	whole := q != nil && len(c.found) > 0 && c.found[0].done
+	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
+		"error": map[string]any{"code": -32603, "message": "mcptap replay: " + text, "data": data}})
+	head := fmt.Sprintf("HTTP/1.1 501 Not Implemented\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	if !whole {
+		head += "Connection: close\r\n"
+		c.deaf, c.silent = true, true
+		c.ending = ending{har.EndFIN, time.Now()}
+	}
+	out := append([]byte(head), "\r\n"...)
+	if q == nil || q.head.Method != "HEAD" {
+		out = append(out, body...)
+	}
+	c.write(out)
 }

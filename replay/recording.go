@@ -68,9 +68,8 @@ func newRecording(x *har.Exchange, known *asks) *recording {
 		if w.At >= r.wholeAt {
 			break
 		}
-		r.early += max(w.Len, 0)
+		r.early = min(r.early+max(w.Len, 0), r.end)
 	}
-	r.early = min(r.early, r.end)
 	r.cut = r.early == r.end && r.serverEnds() && x.EndAt < r.wholeAt
 	return r
 }
@@ -142,17 +141,41 @@ func (a *ask) headKey(length string) string { return a.method + " " + a.target +
 
 // hide makes patterns of the keys where redaction replaced parts of the target or of the body.
 func (r *recording) hide(m *wire.Message) {
-	raw := r.x.Request.Raw
-	if !slices.ContainsFunc(r.x.Redacted, func(red har.Redaction) bool { return red.Dir == wire.ToServer }) {
+	target, body, all := r.hiddenIn(m)
+	if len(target)+len(body) == 0 {
 		return
 	}
-	var target, body []wire.Span
-	all := false // the body as a whole
-	at := m.Off + bytes.Index(raw[m.Off:m.Off+m.Len], []byte(m.Method)) + len(m.Method)
-	at += max(bytes.Index(raw[at:], []byte(m.Target)), 0)
+	h := m.Head
+	h.Target = string(hide([]byte(m.Target), target))
+	if all {
+		a := newAsk(&h, nil)
+		r.pattern, r.loosePattern = a.key+hidden, a.loose+hidden
+		return
+	}
+	masked := newAsk(&h, hide(m.Payload(r.x.Request.Raw), body))
+	if masked.mcp == r.ask.mcp {
+		r.pattern, r.loosePattern = masked.key, masked.loose
+	}
+}
+
+// redacted are the redactions of the request that lie within it.
+func (r *recording) redacted() (within []har.Redaction) {
+	size := len(r.x.Request.Raw)
 	for _, red := range r.x.Redacted {
-		if red.Dir != wire.ToServer || red.Len <= 0 {
-			continue
+		if red.Dir == wire.ToServer && red.Off >= 0 && red.Off < size && red.Len > 0 && red.Len <= size-red.Off {
+			within = append(within, red)
+		}
+	}
+	return within
+}
+
+// hiddenIn spans what redaction replaced of the target and of the payload, in order. all: the payload as a whole.
+func (r *recording) hiddenIn(m *wire.Message) (target, body []wire.Span, all bool) {
+	raw, at := r.x.Request.Raw, -1
+	for _, red := range r.redacted() {
+		if at < 0 {
+			at = m.Off + bytes.Index(raw[m.Off:m.Off+m.Len], []byte(m.Method)) + len(m.Method)
+			at += max(bytes.Index(raw[at:], []byte(m.Target)), 0)
 		}
 		if red.Off >= at && red.Off+red.Len <= at+len(m.Target) {
 			target = append(target, wire.Span{Off: red.Off - at, Len: red.Len})
@@ -167,23 +190,10 @@ func (r *recording) hide(m *wire.Message) {
 		}
 		all = all || red.Kind == "body-encoded" && len(body) > 0 || len(body) == 1 && body[0].Len == base
 	}
-	if len(target)+len(body) == 0 {
-		return
-	}
 	byOffset := func(a, b wire.Span) int { return a.Off - b.Off }
 	slices.SortFunc(target, byOffset)
 	slices.SortFunc(body, byOffset)
-	h := m.Head
-	h.Target = string(hide([]byte(m.Target), target))
-	if all {
-		a := newAsk(&h, nil)
-		r.pattern, r.loosePattern = a.key+hidden, a.loose+hidden
-		return
-	}
-	masked := newAsk(&h, hide(m.Payload(raw), body))
-	if masked.mcp == r.ask.mcp {
-		r.pattern, r.loosePattern = masked.key, masked.loose
-	}
+	return target, body, all
 }
 
 // answered is when the last byte of the response came, by the recording's own clock.
@@ -217,8 +227,8 @@ func (r *recording) agrees(got []byte, headLen int) bool {
 	want, from := r.x.Request.Raw, r.headLen
 	n := min(len(want)-from, len(got)-headLen)
 	want, got = want[:from+n], got[headLen:headLen+n]
-	for _, red := range r.x.Redacted {
-		if red.Dir != wire.ToServer || red.Off+red.Len <= from || red.Off >= len(want) || red.Len <= 0 {
+	for _, red := range r.redacted() {
+		if red.Off+red.Len <= from || red.Off >= len(want) {
 			continue
 		}
 		if red.Off > from && !bytes.Equal(got[:red.Off-from], want[from:red.Off]) {
