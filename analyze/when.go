@@ -44,6 +44,7 @@ type When struct {
 // A matcher is a When in the form in which it is evaluated. A mask of 0 means any.
 type matcher struct {
 	compiled bool
+	flags    bool // one of the flags is asked for
 	class    set
 
 	transport, answer, media, reply, via, event, endpoint, era, offer set
@@ -67,6 +68,9 @@ func (w *When) compile() (matcher, error) {
 	}
 	if len(w.Class) == 0 {
 		return m, fmt.Errorf("when: want a class")
+	}
+	for _, t := range []har.Tri{m.session, m.again, m.probeID, m.followed, m.rpc20, m.gone, m.toolErr, m.resumable, m.decoded, m.mislabelled} {
+		m.flags = m.flags || t != har.Unknown
 	}
 	for _, c := range []struct {
 		name  string
@@ -139,22 +143,41 @@ func (m *matcher) eval(f *facts, p *Policy) har.Tri {
 	if m.class&(1<<f.class) == 0 {
 		return har.False
 	}
-	res := har.True
-	for _, t := range [...]har.Tri{
-		known(m.transport, f.transport, anyTransport), known(m.answer, f.answer, anyAnswer), m.evalStatus(f),
-		known(m.media, f.media, anyMedia), known(m.reply, f.kind, anyReply), known(m.via, f.via, anyVia),
-		known(m.event, f.eventEnd, anyEvent), known(m.endpoint, f.endpoint, anyEndpoint),
-		known(m.era, f.req.era(), anyEra), m.evalFlags(f), m.evalTexts(f),
-	} {
-		if res = and(res, t); res == har.False {
-			return res
-		}
+	res := m.evalSets(f)
+	if res == har.False || m.evalFlags(f) == har.False || m.evalTexts(f) == har.False {
+		return har.False
 	}
-	if m.codes != nil {
+	if m.status != nil {
+		res = and(res, m.evalStatus(f))
+	}
+	if m.codes != nil && res != har.False {
 		res = and(res, m.evalCode(f))
 	}
 	if m.offer != 0 && res != har.False {
 		res = and(res, known(m.offer, p.offer(f), anyOffer))
+	}
+	return res
+}
+
+// evalSets compares the facts that are sets.
+func (m *matcher) evalSets(f *facts) har.Tri {
+	res := known(m.answer, f.answer, anyAnswer)
+	if m.media != 0 {
+		res = and(res, known(m.media, f.media, anyMedia))
+	}
+	if m.reply != 0 {
+		res = and(res, known(m.reply, f.kind, anyReply))
+	}
+	if m.via != 0 {
+		res = and(res, known(m.via, f.via, anyVia))
+	}
+	if m.transport|m.event|m.endpoint != 0 {
+		res = and(res, known(m.transport, f.transport, anyTransport))
+		res = and(res, known(m.event, f.eventEnd, anyEvent))
+		res = and(res, known(m.endpoint, f.endpoint, anyEndpoint))
+	}
+	if m.era != 0 && res != har.False {
+		res = and(res, known(m.era, f.req.era(), anyEra))
 	}
 	return res
 }
@@ -217,6 +240,9 @@ func (m *matcher) evalCode(f *facts) har.Tri {
 }
 
 func (m *matcher) evalFlags(f *facts) har.Tri {
+	if !m.flags {
+		return har.True
+	}
 	for _, c := range [...]struct {
 		want har.Tri
 		is   bool
