@@ -9,10 +9,15 @@ import (
 // napTime is below what a timer of the runtime can keep: it sleeps in whole milliseconds when nothing else is to do.
 const napTime = time.Millisecond
 
+// maxNaps is how many connections may sleep in the kernel at once, each holding a thread.
+const maxNaps = 16
+
 // nap sleeps for less than napTime. A connection over a socket lets the kernel wake it, to about 60 µs; others, which
 // tests run on a clock of their own, use that.
 func (c *conn) nap(d time.Duration) {
-	if c.socket() == nil {
+	n := c.p.naps.Add(1)
+	defer c.p.naps.Add(-1)
+	if n > maxNaps || c.socket() == nil {
 		time.Sleep(d)
 		return
 	}

@@ -49,6 +49,7 @@ type Player struct {
 	build sync.Once
 	ix    *index
 	held  atomic.Int64 // bytes of requests in memory
+	naps  atomic.Int32 // connections that wait for less than a millisecond
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
