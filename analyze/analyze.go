@@ -108,13 +108,13 @@ func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
 // attach gives exchanges that are no MCP messages, such as those of OAuth, to the connect of the same client that was
 // under way, or to the next one.
 func (a *analysis) attach(loose []*facts) {
-	byPlace := map[string][]*connect{}
+	byPlace := map[place][]*connect{}
 	for _, c := range a.connects {
-		place := c.client + " " + c.origin
-		byPlace[place] = append(byPlace[place], c)
+		at := place{c.client, c.origin}
+		byPlace[at] = append(byPlace[at], c)
 	}
 	for _, f := range loose {
-		list := byPlace[placeKey(f)]
+		list := byPlace[f.place()]
 		if len(list) == 0 {
 			continue
 		}

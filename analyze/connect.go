@@ -45,7 +45,7 @@ func (c *connect) add(f *facts) {
 	if f.req.info != (implementation{}) && !c.infoKnown {
 		c.info, c.infoKnown = f.req.info, true
 	}
-	for _, id := range []string{f.req.session, f.issued} {
+	for _, id := range [...]string{f.req.session, f.issued} {
 		if id != "" && !slices.Contains(c.sessions, id) {
 			c.sessions = append(c.sessions, id)
 		}
@@ -65,26 +65,35 @@ func decisive(list []*facts) *facts {
 // joiner puts exchanges, in the order of their requests, into connects.
 type joiner struct {
 	connects  []*connect
-	latest    map[string]*connect // by client and origin
-	byInfo    map[string]*connect // by client, origin and clientInfo
-	bySession map[string]*connect // by origin and session id
+	latest    map[place]*connect
+	byInfo    map[caller]*connect
+	bySession map[pair]*connect // by origin and session id
 	byConn    map[uint64]*connect
-	endpoints map[string]*connect // messages URL named by an HTTP+SSE stream
-	redirects map[string]*facts   // by target and client: the redirect that awaits its follower
+	endpoints map[pair]*connect // by client and the messages URL that an HTTP+SSE stream named
+	redirects map[pair]*facts   // by client and target: the redirect that awaits its follower
 }
+
+// A place is one client's host and one origin.
+type place struct{ client, origin string }
+
+// A caller is a client by its name at one place.
+type caller struct {
+	place
+	info implementation
+}
+
+type pair [2]string
 
 func newJoiner() *joiner {
 	return &joiner{
-		latest: map[string]*connect{}, byInfo: map[string]*connect{}, bySession: map[string]*connect{},
-		byConn: map[uint64]*connect{}, endpoints: map[string]*connect{}, redirects: map[string]*facts{},
+		latest: map[place]*connect{}, byInfo: map[caller]*connect{}, bySession: map[pair]*connect{},
+		byConn: map[uint64]*connect{}, endpoints: map[pair]*connect{}, redirects: map[pair]*facts{},
 	}
 }
 
-func placeKey(f *facts) string { return f.client + " " + f.origin }
+func (f *facts) place() place { return place{f.client, f.origin} }
 
-func infoKey(f *facts) string {
-	return placeKey(f) + " " + f.req.info.name + " " + f.req.info.version
-}
+func (f *facts) caller() caller { return caller{f.place(), f.req.info} }
 
 // join finds the connect of an exchange, or begins one.
 func (j *joiner) join(f *facts) {
@@ -102,28 +111,28 @@ func (j *joiner) join(f *facts) {
 }
 
 func (j *joiner) index(c *connect, f *facts) {
-	place := c.client + " " + c.origin
-	j.latest[place] = c
+	at := place{c.client, c.origin}
+	j.latest[at] = c
 	j.byConn[f.conn] = c
 	if c.infoKnown {
-		j.byInfo[place+" "+c.info.name+" "+c.info.version] = c
+		j.byInfo[caller{at, c.info}] = c
 	}
-	for _, id := range []string{f.issued, f.req.session} {
+	for _, id := range [...]string{f.issued, f.req.session} {
 		if id != "" {
-			j.bySession[c.origin+" "+id] = c
+			j.bySession[pair{c.origin, id}] = c
 		}
 	}
 	if f.endpointURL != "" {
-		j.endpoints[f.client+" "+f.endpointURL] = c
+		j.endpoints[pair{f.client, f.endpointURL}] = c
 	}
 	if f.location != "" {
-		j.redirects[f.client+" "+f.location] = f
+		j.redirects[pair{f.client, f.location}] = f
 	}
 }
 
 func (j *joiner) find(f *facts) *connect {
 	if f.httpMethod == "POST" {
-		if c := j.endpoints[f.client+" "+f.fullURL()]; c != nil {
+		if c := j.endpoints[pair{f.client, f.fullURL()}]; c != nil {
 			f.transport = overSSE
 			if f.class == discover && len(c.inits) == 0 && len(c.requests) == 0 {
 				f.class = probe
@@ -151,7 +160,7 @@ func (f *facts) fullURL() string {
 
 // redirected recognises the request that follows a redirect.
 func (j *joiner) redirected(f *facts) *connect {
-	key := f.client + " " + f.fullURL()
+	key := pair{f.client, f.fullURL()}
 	r := j.redirects[key]
 	if r == nil || r.connect == nil {
 		return nil
@@ -172,13 +181,13 @@ func (j *joiner) redirected(f *facts) *connect {
 // findDiscover tells a probe from a server/discover in mid-session (RULES of the probe: before any initialize and any
 // other request of its connect, with a version in _meta).
 func (j *joiner) findDiscover(f *facts) *connect {
-	prev := j.byInfo[infoKey(f)]
+	prev := j.byInfo[f.caller()]
 	if prev == nil || f.req.version == "" {
 		if f.req.version == "" {
 			return j.findLater(f)
 		}
 		f.class = probe
-		if c := j.latest[placeKey(f)]; c != nil && c.onlyStreams() && c.endpoint == f.url {
+		if c := j.latest[f.place()]; c != nil && c.onlyStreams() && c.endpoint == f.url {
 			return c
 		}
 		return nil
@@ -213,14 +222,14 @@ func refusedThenAuthorized(prev, f *facts) bool {
 func (c *connect) onlyStreams() bool { return len(c.streams) == len(c.all) }
 
 func (j *joiner) findInitialize(f *facts) *connect {
-	c := j.byInfo[infoKey(f)]
+	c := j.byInfo[f.caller()]
 	if c != nil && len(c.requests) == 0 {
 		last := decisive(c.inits)
 		if last == nil || refusedThenAuthorized(last, f) {
 			return c
 		}
 	}
-	if c = j.latest[placeKey(f)]; c != nil && c.onlyStreams() && c.endpoint == f.url {
+	if c = j.latest[f.place()]; c != nil && c.onlyStreams() && c.endpoint == f.url {
 		return c
 	}
 	return nil
@@ -229,10 +238,10 @@ func (j *joiner) findInitialize(f *facts) *connect {
 // findStream takes a GET to the session it names, or to the connect that is under way at its URL; else it may be the
 // first step of HTTP+SSE.
 func (j *joiner) findStream(f *facts) *connect {
-	if c := j.bySession[f.origin+" "+f.req.session]; f.req.session != "" && c != nil {
+	if c := j.bySession[pair{f.origin, f.req.session}]; f.req.session != "" && c != nil {
 		return c
 	}
-	c := j.latest[placeKey(f)]
+	c := j.latest[f.place()]
 	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.onlyStreams() {
 		return nil
 	}
@@ -242,13 +251,13 @@ func (j *joiner) findStream(f *facts) *connect {
 // findLater takes what is neither probe nor handshake to the connect it belongs to: by session id, by clientInfo, by
 // TCP connection if that one's connect is still active, else to the latest one of this client.
 func (j *joiner) findLater(f *facts) *connect {
-	if c := j.bySession[f.origin+" "+f.req.session]; f.req.session != "" && c != nil {
+	if c := j.bySession[pair{f.origin, f.req.session}]; f.req.session != "" && c != nil {
 		return c
 	}
 	if f.req.info != (implementation{}) {
-		return j.byInfo[infoKey(f)]
+		return j.byInfo[f.caller()]
 	}
-	latest, onConn := j.latest[placeKey(f)], j.byConn[f.conn]
+	latest, onConn := j.latest[f.place()], j.byConn[f.conn]
 	if latest != nil && onConn != nil && onConn != latest && onConn.origin == f.origin && onConn.last().n > latest.first().n {
 		return onConn
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,25 +167,66 @@ func saying(id string) template {
 
 // say fills the braces of a text with the facts of an exchange.
 func (f *facts) say(text string) string {
-	if !strings.Contains(text, "{") {
-		return text
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		b.WriteString(f.word(name))
+		text = after
 	}
-	media := f.mediaType
-	if media == "" {
-		media = "no media type"
+}
+
+// word gives what a name in braces stands for.
+func (f *facts) word(name string) string {
+	switch name {
+	case "status":
+		return strconv.Itoa(f.status)
+	case "media":
+		return cmp.Or(f.mediaType, "no media type")
+	case "why":
+		return f.reply.why
+	case "method":
+		return f.what()
+	case "code":
+		return strconv.FormatInt(f.reply.code, 10)
+	case "text":
+		return f.reply.text
+	case "wait":
+		return seconds(f.finished.Sub(f.started))
+	case "end":
+		return endWords[f.end]
+	case "location":
+		return f.location
+	case "versions":
+		return strings.Join(f.reply.versions, ", ")
+	case "asked":
+		return f.req.version
+	case "late":
+		return strconv.Itoa(f.late)
+	case "undecoded":
+		return f.undecoded
+	case "encoding":
+		return f.encoding
+	case "framing":
+		return strings.Join(f.faults, ", ")
+	case "endpoint":
+		return f.endpointURL
+	case "path":
+		return f.path()
+	case "note":
+		return strings.Join(f.notes, ", ")
+	case "accept":
+		return f.req.accept
+	case "event":
+		return f.lastEventID
+	case "odd":
+		return oddEvents[f.eventEnd]
 	}
-	code := "no code"
-	if f.reply.codeOK {
-		code = fmt.Sprint(f.reply.code)
-	}
-	return strings.NewReplacer(
-		"{status}", fmt.Sprint(f.status), "{media}", media, "{why}", f.reply.why, "{method}", f.what(), "{code}", code,
-		"{text}", f.reply.text, "{wait}", seconds(f.finished.Sub(f.started)), "{end}", endWords[f.end], "{location}", f.location,
-		"{versions}", strings.Join(f.reply.versions, ", "), "{asked}", f.req.version, "{late}", fmt.Sprint(f.late),
-		"{undecoded}", f.undecoded, "{encoding}", f.encoding, "{framing}", strings.Join(f.faults, ", "), "{endpoint}", f.endpointURL,
-		"{path}", f.path(), "{note}", strings.Join(f.notes, ", "), "{challenge}", f.challenge, "{accept}", f.req.accept,
-		"{event}", f.lastEventID, "{bytes}", fmt.Sprint(f.bodyAt.len), "{odd}", oddEvents[f.eventEnd],
-	).Replace(text)
+	panic("analyze: no word for {" + name + "}")
 }
 
 // what names an exchange in a sentence.

@@ -33,8 +33,9 @@ func (f *facts) readRequest(v *har.View) {
 	rpc := wire.ParseRPC(body)
 	r.json = rpc.JSON
 	r.read(&rpc)
-	r.shape = shapeOf(body, 3)
-	r.params = shapeOf(rpc.Params.Raw, 1)
+	if r.method == "initialize" || r.method == "notifications/initialized" {
+		r.shape, r.params = shapeOf(body, 3), shapeOf(rpc.Params.Raw, 1)
+	}
 }
 
 func (r *reqFacts) read(rpc *wire.RPC) {
