@@ -124,8 +124,7 @@ func lastEventEnd(t []byte) int {
 
 // dataEnd returns where, between off and end of an event stream's region, the data of the event at off ends: its last
 // line that is one of several joined ones.
-func (r *Redactor) dataEnd(ri, off, end int) int {
-	reg := &r.regions[ri]
+func (r *Redactor) dataEnd(reg *region, off, end int) int {
 	for i := off; i < end; {
 		if i += lineLen(reg.text[i:]); i < end && !r.joins(reg, i) {
 			return i
@@ -144,10 +143,12 @@ func (r *Redactor) joins(reg *region, i int) bool {
 
 // addDecoded adds the decoded text of the compressed body that is the region at binary.
 func (r *Redactor) addDecoded(binary int, text []byte) {
-	reg := region{d: r.regions[binary].d, off: r.regions[binary].off, text: text, decoded: true, of: binary, stream: r.regions[binary].stream}
+	body := &r.regions[binary]
+	reg := region{d: body.d, off: body.off, text: text, decoded: true, of: binary, stream: body.stream}
 	r.scanText(r.addRegion(reg))
 	if reg.stream && hasFoldedData(text) {
-		reg.text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\ndata:"), []byte("\n")), []byte("\n "), []byte("\n"))
+		reg.text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\ndata: "), []byte("\n")), []byte("\ndata:"), []byte("\n"))
+		reg.stream = false
 		r.scanText(r.addRegion(reg))
 	}
 }

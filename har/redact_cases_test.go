@@ -124,6 +124,14 @@ var redactCases = []redactCase{
 		kinds:   "query query",
 	},
 	{
+		name:     "a form's space comes back",
+		req:      asPost(formType, "password=open+sesame%21"),
+		wantReq:  asPost(formType, "password=redactedxxxxxx"),
+		resp:     asAnswer("", "open sesame!"),
+		wantResp: asAnswer("", "reda ctedxxx"),
+		kinds:    "query query",
+	},
+	{
 		name:     "token answer",
 		resp:     asAnswer(jsonType, `{"access_token": "abc\"\/def","token_type":"Bearer","expires_in":3600,"refresh_token":"r1","id_token" :"i1","scope":"mcp"}`),
 		wantResp: asAnswer(jsonType, `{"access_token": "redactedxx","token_type":"Bearer","expires_in":3600,"refresh_token":"re","id_token" :"re","scope":"mcp"}`),
@@ -175,6 +183,13 @@ var redactCases = []redactCase{
 		resp:     asAnswer("", "-----BEGIN PRIVATE KEY-----\r\nMIIEpAIB\r\nAAKCAQ==\r\n-----END PRIVATE KEY-----\r\n"),
 		wantResp: asAnswer("", "-----BEGIN PRIVATE KEY-----\r\nredacted\r\nxxxxxxxx\r\n-----END PRIVATE KEY-----\r\n"),
 		kinds:    "private-key",
+	},
+	{
+		name:    "private key in a field",
+		req:     "GET / HTTP/1.1\r\nX: -----BEGIN PRIVATE KEY-----\r\nY: -----BEGIN PRIVATE KEY-----MIIEpAIB\r\n AAKCAQ\r\nZ: z\r\n\r\n",
+		wantReq: "GET / HTTP/1.1\r\nX: -----BEGIN PRIVATE KEY-----\r\nY: -----BEGIN PRIVATE KEY-----redacted\r\n xxxxxx\r\nZ: z\r\n\r\n",
+		resp:    "HTTP/1.1 200 -----BEGIN PRIVATE KEY-----\r\n\r\n",
+		kinds:   "private-key",
 	},
 	{
 		name:     "session",

@@ -187,7 +187,18 @@ func (r *Redactor) clip(reg *region, off, end int, isKnown bool) (int, int) {
 	if colon < 0 || fieldKindOf(t[line:line+colon]).frames() {
 		return off, off
 	}
-	return max(off, line+colon+1), end
+	return max(off, line+colon+1), fieldEnd(t, off, end)
+}
+
+// fieldEnd returns where the field that holds the byte at off ends, but for end: at a line end behind which nothing
+// continues it.
+func fieldEnd(t []byte, off, end int) int {
+	for i := off; i < end; i++ {
+		if t[i] == '\n' && (i+1 == len(t) || t[i+1] != ' ' && t[i+1] != '\t') {
+			return i
+		}
+	}
+	return end
 }
 
 // lineStart is lineStart for places that mostly follow one another.

@@ -12,17 +12,21 @@ import (
 )
 
 // spellers give the spellings of a value in URLs and in JSON, as the common libraries write them.
-var spellers = []func(string) string{percentUpper, percentLower, url.QueryEscape, jsonPlain, jsonSlash, jsonASCII}
+var spellers = []func(string) string{percentUpper, percentLower, percentScript, url.QueryEscape, url.PathEscape, jsonPlain,
+	jsonSlash, jsonASCII}
 
-// percentUpper is JavaScript's encodeURIComponent but for the marks !'()*, and Python's quote.
-func percentUpper(s string) string { return percent(s, "0123456789ABCDEF") }
+// percentUpper is Python's quote without a safe character.
+func percentUpper(s string) string { return percent(s, "0123456789ABCDEF", "") }
 
-func percentLower(s string) string { return percent(s, "0123456789abcdef") }
+func percentLower(s string) string { return percent(s, "0123456789abcdef", "") }
 
-func percent(s, digits string) string {
+// percentScript is JavaScript's encodeURIComponent.
+func percentScript(s string) string { return percent(s, "0123456789ABCDEF", "!'()*") }
+
+func percent(s, digits, safe string) string {
 	var b []byte
 	for i := range len(s) {
-		if c := s[i]; class[c]&plainChar != 0 {
+		if c := s[i]; class[c]&plainChar != 0 || strings.IndexByte(safe, c) >= 0 {
 			b = append(b, c)
 		} else {
 			b = append(b, '%', digits[c>>4], digits[c&15])

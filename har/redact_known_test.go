@@ -23,6 +23,8 @@ func TestSpellings(t *testing.T) {
 		{"percent-encoded", "abc/def+ghi=", "abc%2Fdef%2Bghi%3D"},
 		{"percent-encoded in lower case", "abc/def+ghi=", "abc%2fdef%2bghi%3d"},
 		{"a form's space", "abc def ghi!", "abc+def+ghi%21"},
+		{"JavaScript", "abc*def/ghi!", "abc*def%2Fghi!"},
+		{"a path", "abc=def/ghi+", "abc=def%2Fghi+"},
 		{"a path's space", "abc def ghi!", "abc%20def%20ghi%21"},
 		{"JSON with an escaped slash", "abc/def/ghi", `abc\/def\/ghi`},
 		{"JSON with quotes and a backslash", `abc"def\ghi`, `abc\"def\\ghi`},

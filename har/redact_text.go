@@ -123,7 +123,7 @@ func (s *scan) keyOrPrivateKey(i int) int {
 func (s *scan) found(off, end int, kind secretKind) int {
 	reg := &s.r.regions[s.region]
 	stop := end
-	if reg.fields {
+	if reg.fields && off < end {
 		off, end = s.r.clip(reg, off, end, false)
 	}
 	s.r.add(s.region, off, end, kind)
@@ -275,10 +275,14 @@ func (s *scan) privateKey(i int) int {
 	if n := bytes.Index(b, []byte("-----END")); n >= 0 {
 		b = b[:n]
 	}
-	if s.stream {
-		b = b[:s.r.dataEnd(s.region, off, off+len(b))-off]
+	end := off + len(b)
+	switch reg := &s.r.regions[s.region]; {
+	case reg.fields:
+		end = fieldEnd(t, off, end)
+	case reg.stream:
+		end = s.r.dataEnd(reg, off, end)
 	}
-	off, end := trimSpace(t, off, off+len(b))
+	off, end = trimSpace(t, off, end)
 	return s.found(off, end, privateKey)
 }
 

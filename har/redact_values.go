@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is remembered: about 10 MiB at the worst.
+// Bounds of what is remembered: some 30 MiB if all values are as long and as hard to spell as can be, else below 1 MiB.
 const (
 	valueLeast   = 8       // bytes of a value that is remembered, and of a session id that is a secret
 	valueMost    = 1 << 10 // bytes of a value that are remembered
@@ -41,7 +41,6 @@ type knownValues struct {
 }
 
 type knownValue struct {
-	text   string
 	kind   secretKind
 	number int  // of a session
 	used   bool // since the hand last passed
@@ -87,6 +86,8 @@ func (v *knownValues) see(r *Redactor, text []byte, kind secretKind) {
 		if _, password, ok := basicCredentials(value); ok {
 			v.add(password, kind, nil)
 		}
+	case kind == query && bytes.IndexByte(value, '+') >= 0: // a form's space
+		v.add(bytes.ReplaceAll(value, []byte("+"), []byte(" ")), kind, nil)
 	case bytes.IndexByte(text, '\n') >= 0: // a folded field: its lines, alone and joined
 		lines := bytes.Fields(text)
 		for _, line := range lines {
@@ -133,7 +134,7 @@ func (v *knownValues) add(value []byte, kind secretKind, seen []byte) {
 func (v *knownValues) place(at int, text string, kind secretKind, cut bool, seen []byte) {
 	v.version++
 	val := &v.list[at]
-	*val = knownValue{text: text, kind: kind, used: true, forms: val.forms[:0]}
+	*val = knownValue{kind: kind, used: true, forms: val.forms[:0]}
 	instead := ""
 	if kind == session {
 		val.number = v.number(text)
