@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mcptap/mcptap/har"
@@ -26,7 +27,7 @@ func (p *Policy) judge(f *facts) Verdict {
 		switch x.match.eval(f, p) {
 		case har.True:
 			return Verdict{
-				Verdict: strings.Replace(x.Verdict, "VERSION", p.version(f), 1), Rule: x.ID, Tentative: x.Tentative,
+				Verdict: strings.Replace(x.Verdict, "VERSION", cmp.Or(p.version(f), f.req.version), 1), Rule: x.ID, Tentative: x.Tentative,
 				Error: x.Error, Why: x.Why, Level: x.Level, Source: x.Source,
 			}
 		case har.Unknown:

@@ -33,6 +33,9 @@ type When struct {
 	Again           *bool `json:"again,omitempty"`             // the corrective retry, or the repeated call
 	ProbeID         *bool `json:"probe_id,omitempty"`          // the id is that of a TypeScript probe
 	Followed        *bool `json:"followed,omitempty"`          // the client followed this redirect
+	Elsewhere       *bool `json:"elsewhere,omitempty"`         // the answer redirects to another origin
+	OtherSession    *bool `json:"other_session,omitempty"`     // the answer names another session than the request
+	Challenged      *bool `json:"challenged,omitempty"`        // WWW-Authenticate stands in the answer
 	RPC20           *bool `json:"rpc20,omitempty"`             // jsonrpc is exactly "2.0"
 	SaysSessionGone *bool `json:"says_session_gone,omitempty"` // the error's text says so
 	ToolError       *bool `json:"tool_error,omitempty"`        // isError is true
@@ -55,6 +58,7 @@ type matcher struct {
 	encoding, framing []string
 
 	session, again, probeID, followed, rpc20, gone, toolErr, resumable, decoded, mislabelled har.Tri
+	elsewhere, otherSession, challenged                                                      har.Tri
 }
 
 type statusRange struct{ from, to int }
@@ -64,12 +68,14 @@ func (w *When) compile() (matcher, error) {
 		compiled: true, headOver: w.HeadOver, codes: w.Code, encoding: w.Encoding, framing: w.Framing,
 		session: tri(w.Session), again: tri(w.Again), probeID: tri(w.ProbeID), followed: tri(w.Followed),
 		rpc20: tri(w.RPC20), gone: tri(w.SaysSessionGone), toolErr: tri(w.ToolError), resumable: tri(w.Resumable),
-		decoded: tri(w.Decoded), mislabelled: tri(w.Mislabelled),
+		decoded: tri(w.Decoded), mislabelled: tri(w.Mislabelled), elsewhere: tri(w.Elsewhere),
+		otherSession: tri(w.OtherSession), challenged: tri(w.Challenged),
 	}
 	if len(w.Class) == 0 {
 		return m, fmt.Errorf("when: want a class")
 	}
-	for _, t := range []har.Tri{m.session, m.again, m.probeID, m.followed, m.rpc20, m.gone, m.toolErr, m.resumable, m.decoded, m.mislabelled} {
+	for _, t := range []har.Tri{m.session, m.again, m.probeID, m.followed, m.rpc20, m.gone, m.toolErr, m.resumable, m.decoded, m.mislabelled,
+		m.elsewhere, m.otherSession, m.challenged} {
 		m.flags = m.flags || t != har.Unknown
 	}
 	for _, c := range []struct {
@@ -250,6 +256,8 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 		{m.session, f.req.session != ""}, {m.again, f.again}, {m.probeID, f.req.probeID}, {m.followed, f.followed != nil},
 		{m.rpc20, f.reply.rpc20}, {m.gone, f.reply.gone}, {m.toolErr, f.reply.toolErr}, {m.resumable, f.eventID},
 		{m.decoded, f.undecoded == ""}, {m.mislabelled, f.mislabelled},
+		{m.elsewhere, f.location != "" && originOf(f.location) != f.origin},
+		{m.otherSession, f.issued != "" && f.req.session != "" && f.issued != f.req.session}, {m.challenged, f.challenge != ""},
 	} {
 		if c.want == har.True && !c.is || c.want == har.False && c.is {
 			return har.False
