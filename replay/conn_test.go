@@ -252,7 +252,7 @@ func TestHostileRecording(t *testing.T) {
 			x.Response.Writes[0].At, x.Request.Writes[0].At, x.EndAt = -1<<62, -1<<62, -1<<62
 		}, ""},
 		{"an end behind the bytes", func(x *har.Exchange) { x.End, x.EndOff = har.EndClientFIN, 1<<40 }, ""},
-		{"an end before the bytes", func(x *har.Exchange) { x.End, x.EndOff = har.EndClientFIN, -5 }, " "},
+		{"an end before the bytes", func(x *har.Exchange) { x.End, x.EndOff, x.EndAt = har.EndClientFIN, -5, time.Hour }, " "},
 		{"redactions out of range", func(x *har.Exchange) {
 			for _, off := range []int{-5, 0, 7, 1 << 40, 1<<63 - 5, 5} {
 				x.Redacted = append(x.Redacted, har.Redaction{Off: off, Len: 1<<63 - 3})

@@ -13,7 +13,8 @@ import (
 // A recording is an exchange made ready to be served. What stands behind taken is guarded by Player.mu.
 type recording struct {
 	x        *har.Exchange
-	end      int           // response bytes that are served; what came after the client had left is not
+	end      int           // response bytes that are served
+	seen     int           // of those, what came before the client left; the rest is for clients that are still there
 	ask      *ask          // nil without a whole request head; its keys are digests
 	affinity string        // the session id and Last-Event-ID that its request carried
 	whole    bool          // the request is whole by its own framing
@@ -43,6 +44,7 @@ type recording struct {
 // ask.
 func newRecording(x *har.Exchange, known *asks) *recording {
 	r := &recording{x: x, end: len(x.Evidence()), reqEnd: len(x.Request.Raw)}
+	r.seen = r.end
 	for _, n := range x.Notes {
 		r.refused = r.refused || strings.HasPrefix(n, har.NoteUpstream+":") && r.end == 0
 	}
@@ -59,11 +61,11 @@ func newRecording(x *har.Exchange, known *asks) *recording {
 		r.ask = known.read(&m.Head, bodyOf(m, x.Request.Raw))
 		r.hide(m)
 	}
-	r.end += r.onItsWay()
 	r.wholeAt = atOffset(x.Request.Writes, r.reqEnd-1)
 	if r.ask == nil {
 		return r
 	}
+	r.end += r.onItsWay()
 	for _, w := range x.Response.Writes {
 		if w.At >= r.wholeAt {
 			break
@@ -74,19 +76,28 @@ func newRecording(x *har.Exchange, known *asks) *recording {
 	return r
 }
 
-// lateTime is how long after the client had left bytes still count as sent before the server knew.
+// lateTime is how long after the client had left bytes still count as sent before the server knew; and how soon after its
+// request a client leaves that did not wait for the answer.
 const lateTime = 100 * time.Millisecond
 
-// onItsWay is how many bytes came so shortly after the client had left that they were on their way: the rest of a response
-// whose head the client had, and on an event stream an answer. Only then do they make no difference to a client that stays
-// longer; what came later, or on a stream that a GET had opened, may well have come because the client left.
+// onItsWay is how many bytes came so shortly after the client had left that they were on their way, and that make no
+// difference to why it left: the rest of a response whose head the client had, on an event stream behind an answer; or the
+// answer to a client that did not wait for it. What came later, or on a stream that a GET had opened, may well have come
+// because the client left.
 func (r *recording) onItsWay() (n int) {
 	x := r.x
-	if r.end == len(x.Response.Raw) || r.end == 0 || r.ask == nil {
+	if r.end == len(x.Response.Raw) || r.ask == nil || !r.whole {
 		return 0
 	}
 	v := x.View()
-	if v.Response == nil || v.Response.Complete || v.SSE() && (r.streams || !replied(v)) {
+	m := v.Response
+	switch {
+	case m == nil:
+		_, m, _ = wire.ParseResponse(x.Response.Raw, r.ask.method, false)
+		if m == nil || x.EndAt-r.wholeAt > lateTime || strings.HasPrefix(m.Get("Content-Type"), "text/event-stream") {
+			return 0
+		}
+	case m.Complete, v.SSE() && (r.streams || !replied(v)):
 		return 0
 	}
 	off := 0

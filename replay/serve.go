@@ -72,29 +72,41 @@ func (c *conn) due(at time.Duration) time.Time { return c.anchor.Add(c.scale(at 
 // serve sends r's response from the byte at from on, with its cuts and gaps.
 func (c *conn) serve(r *recording, patch []edit, from int) {
 	c.patch, c.upTo, c.behind, c.left = patch, from, 0, false
+	c.p.warn(r)
 	gates := []gate(nil)
 	if r.stream != nil {
 		gates = r.stream.gates
 	}
-	c.p.warn(r)
-	off := 0
+	off, on := 0, true
 	for _, w := range r.x.Response.Writes {
-		end := min(off+max(w.Len, 0), r.end)
-		begin := max(off, from)
+		begin, end := max(off, from), min(off+max(w.Len, 0), r.end)
 		if off = end; begin >= end {
 			continue
 		}
-		if begin = c.throughGates(r, &gates, begin, end, w.At); begin < 0 || !c.tunnelled(r, w.At) || !c.wait(c.due(w.At)) {
+		if on = c.serveWrite(r, &gates, begin, end, w.At); !on {
 			break
 		}
-		c.emit(r, begin, end)
 	}
-	if off < r.end && !c.dead {
+	if on && off < r.end {
 		c.emit(r, max(off, from), r.end) // writes that do not add up
 	}
 	if r.gates {
 		c.p.answered(r)
 	}
+}
+
+// serveWrite sends the recorded bytes [begin, end), which were one write, when they are due. It returns false if they
+// cannot be sent any more.
+func (c *conn) serveWrite(r *recording, gates *[]gate, begin, end int, at time.Duration) bool {
+	begin = c.throughGates(r, gates, begin, end, at)
+	if begin < 0 || !c.tunnelled(r, at) || !c.wait(c.due(at)) {
+		return false
+	}
+	if c.eof && begin >= r.seen && r.seen < r.end {
+		return false
+	}
+	c.emit(r, begin, end)
+	return true
 }
 
 // throughGates takes the bytes [begin, end), written at that time, through the gates that stand before them. It returns
