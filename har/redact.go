@@ -61,7 +61,7 @@ type passed struct {
 // final, else as far as no secret can be cut in two. x holds all bytes of the exchange so far, those before from included,
 // but for what [Redactor.Drop] let go. from is what the last call for x returned, and the last call is final.
 //
-// Held back are an unfinished head, an unfinished event, an unfinished compressed body, the last 8 KiB of any other
+// Held back are an unfinished head and what answers it, an unfinished event, an unfinished compressed body, the last 8 KiB of any other
 // unfinished body or tunnel, and a secret that may go on; never more than 1 MiB of one direction. Bytes behind upTo are
 // left as they are and not listed.
 func (r *Redactor) Pass(x *Exchange, from [2]int, final bool) (upTo [2]int) {
@@ -85,6 +85,9 @@ func (r *Redactor) Pass(x *Exchange, from [2]int, final bool) (upTo [2]int) {
 	}
 	if len(r.hits) > 0 {
 		r.blankEncoded(&req, &resp)
+	}
+	if req.in == inHead && len(x.Request.Raw) > 0 && len(x.Response.Raw)-from[1] <= heldMost {
+		resp.safe = from[1] // an answer to what is not known yet may hold its secrets
 	}
 	upTo[0] = r.settle(&req)
 	upTo[1] = r.settle(&resp)

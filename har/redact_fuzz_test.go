@@ -36,6 +36,7 @@ func FuzzPlanted(f *testing.F) {
 	for i := range plants {
 		f.Add(uint8(i), uint8(i), []byte(planted), []byte("noise \" = @ -"), uint16(i), uint16(3*i))
 	}
+	f.Add(uint8('f'), uint8('u'), []byte("0"), []byte("00000"), uint16(163), uint16(103)) // an answer to half a head
 	f.Fuzz(func(t *testing.T, place, echo uint8, secret, noise []byte, a, b uint16) {
 		value := secretOf(secret)
 		fill := strings.NewReplacer(planted, value).Replace

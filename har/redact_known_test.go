@@ -213,6 +213,19 @@ func TestHoldsBack(t *testing.T) {
 	}
 }
 
+// TestAnswerToHalfAHead: what answers a head that is still coming may hold its secrets.
+func TestAnswerToHalfAHead(t *testing.T) {
+	req, resp := asPost("Authorization: Bearer "+planted+"\r\n", "{}"), asAnswer("", "you are "+planted)
+	r, x := NewRedactor(), &Exchange{Request: Side{Raw: []byte(req[:70])}, Response: Side{Raw: []byte(resp)}}
+	from := r.Pass(x, [2]int{}, false)
+	if from != [2]int{} {
+		t.Errorf("up to %v of half a head and its answer", from)
+	}
+	x.Request.Raw = append(x.Request.Raw, req[70:]...)
+	r.Pass(x, from, false)
+	noSecret(t, "whole", planted, x.Request.Raw, x.Response.Raw)
+}
+
 // TestStream: a stream is given free event by event, and what was stored can be dropped.
 func TestStream(t *testing.T) {
 	for _, coding := range []string{"", "Transfer-Encoding: chunked\r\n"} {
