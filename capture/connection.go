@@ -27,7 +27,7 @@ type connection struct {
 	base    int      // exchanges begun before the slicer at hand
 	adrift  [2]bool  // by wire.Dir: where its messages begin is not known, for bytes are missing
 	pending []string // notes for the next exchange
-	late  bool      // response bytes came behind the client's FIN
+	late    bool     // response bytes came behind the client's FIN
 }
 
 // bytes takes the next bytes of one direction.

@@ -8,5 +8,6 @@ const (
 	NoteStart    = "start"    // the capture began in the middle of the connection
 	NoteConflict = "conflict" // the capture holds two copies of some bytes, and they differ
 	NoteInferred = "inferred" // which end is the client was told by the bytes alone
+	NoteHAR      = "har"      // imported from a HAR file, which has no bytes, cuts or endings
 	NoteCut      = "cut"      // the file ends before the exchange did
 )

@@ -61,7 +61,7 @@ func (v *View) complete() (Tri, string) {
 	x := v.X
 	for _, n := range x.Notes {
 		switch word, _, _ := strings.Cut(n, ":"); word {
-		case NoteGap, NoteSnaplen, NoteStart, NoteConflict:
+		case NoteGap, NoteSnaplen, NoteStart, NoteConflict, NoteHAR:
 			return Unknown, n
 		}
 	}

@@ -36,7 +36,16 @@ func (a *app) open(name string) (*recording, error) {
 	if err != nil {
 		return nil, fileTrouble(name, err)
 	}
-	r, err := har.NewReader(f, har.Limits{})
+	cassette, in, err := a.converted(name, f)
+	switch {
+	case err != nil:
+		f.Close()
+		return nil, err
+	case cassette != nil:
+		f.Close()
+		f, in = cassette, cassette
+	}
+	r, err := har.NewReader(in, har.Limits{})
 	if err != nil {
 		f.Close()
 		return nil, fileTrouble(name, err)

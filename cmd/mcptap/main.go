@@ -57,7 +57,7 @@ Every flag can also be given as MCPTAP_NAME in the environment; the flag wins.`,
 		return usage(c, "%v", err)
 	})
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(a.recordCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.rulesCommand(),
+	root.AddCommand(a.recordCommand(), a.importCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.rulesCommand(),
 		a.corpusCommand(), a.harCommand(), a.repairCommand(), a.demoCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true

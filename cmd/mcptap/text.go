@@ -71,12 +71,17 @@ type paint bool
 
 // paint tells whether w is a terminal that wants colour (NO_COLOR, TERM=dumb).
 func (a *app) paint(w io.Writer) paint {
+	return paint(a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb" && isTerminal(w))
+}
+
+// isTerminal tells whether w is one.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || a.getenv("NO_COLOR") != "" || a.getenv("TERM") == "dumb" {
+	if !ok {
 		return false
 	}
 	st, err := f.Stat()
-	return paint(err == nil && st.Mode()&os.ModeCharDevice != 0)
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
 func (p paint) red(s string) string    { return p.in("31", s) }

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/capture"
+	"github.com/mcptap/mcptap/capture/pcap"
+	"github.com/mcptap/mcptap/har"
+)
+
+type importOptions struct {
+	keepSecrets, allHTTP, strict, dryRun, quiet bool
+	out, keylog                                 string
+}
+
+func (a *app) importCommand() *cobra.Command {
+	var o importOptions
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "turn a packet capture or a HAR file into a recording",
+		Long: `Import reads a packet capture (pcap or pcapng, also in gzip or zstd, - for stdin) and writes the recording that a proxy on
+the wire would have made: the same bytes and endings. What the capture lost is noted, never guessed. An origin is kept
+whole once one exchange there is MCP; --all-http keeps every HTTP exchange. FILE may also be HAR 1.2, whose cuts and
+endings are not known. Counters go to stderr.`,
+		Example: `  mcptap import capture.pcapng --out session.mcptap
+  tcpdump -i any -w - tcp port 3000 | mcptap import -
+  mcptap import capture.pcap --dry-run --strict`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneFile(c, args); err != nil {
+				return err
+			}
+			if o.out == stdio {
+				return usage(c, "--out -: want a file")
+			}
+			return a.importFile(args[0], &o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.out, "out", "", "`FILE` to write; never overwritten (default mcptap-YYYYMMDD-HHMMSS.mcptap)")
+	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids as they are")
+	f.BoolVar(&o.allHTTP, "all-http", false, "keep HTTP that is not MCP too")
+	f.BoolVar(&o.strict, "strict", false, "exit 1 if bytes of the capture are unexplained or missing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing, count only")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print no counters")
+	return c
+}
+
+// importFile imports one file.
+func (a *app) importFile(name string, o *importOptions) error {
+	f, err := a.openFile(name)
+	if err != nil {
+		return fileTrouble(name, err)
+	}
+	defer f.Close()
+	return a.importFrom(name, f, o)
+}
+
+// importFrom imports what f holds.
+func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
+	in, head, closer, err := unpacked(f)
+	if err != nil {
+		return fileTrouble(name, err)
+	}
+	defer closer()
+	if looksLikeHAR(head) {
+		return a.importHAR(name, in, o)
+	}
+	keys, err := a.keylog(o.keylog)
+	if err != nil {
+		return err
+	}
+	r, err := pcap.NewReader(in)
+	if err != nil {
+		return notCapture(name, err)
+	}
+	defer r.Close()
+	r.Secrets = func(b []byte) { _ = keys.Add(bytes.NewReader(b)) }
+	notice := a.noticeUnless(o.quiet)
+	m := &pcap.Importer{AllHTTP: o.allHTTP, Keys: keys, Notice: func(s string) { notice("%s: %s", name, s) }}
+	into, err := a.destination(o, "pcap")
+	if err != nil {
+		return err
+	}
+	m.Record = into.Record
+	readErr := a.readCapture(name, f, m, r)
+	m.Close()
+	if err := into.end(); err != nil {
+		return err
+	}
+	exchanges, whole := into.Exchanges()
+	report(notice, name, into.name, &m.Counters, exchanges, whole)
+	return a.imported(name, readErr, o.strict, m.Counters.Unexplained() > 0, notice)
+}
+
+// imported gives the end of an import: where the capture broke off or could be read no further is said and is no trouble.
+func (a *app) imported(name string, err error, strict, unexplained bool, notice func(string, ...any)) error {
+	var damage *pcap.DamageError
+	switch {
+	case errors.As(err, &damage):
+		notice("%s: %v; what stands before it was used", name, damage)
+		unexplained = true
+	case err != nil:
+		return fileTrouble(name, err)
+	}
+	if strict && unexplained {
+		return exit(codeFailed)
+	}
+	return nil
+}
+
+// readCapture reads to the end, or until a signal comes.
+func (a *app) readCapture(name string, f io.Closer, m *pcap.Importer, r *pcap.Reader) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, ending()...)
+	defer signal.Stop(signals)
+	stop := a.progress(name, f, r)
+	defer stop()
+	var p pcap.Packet
+	for {
+		select {
+		case <-signals:
+			return nil
+		default:
+		}
+		if err := r.Next(&p); err == io.EOF {
+			m.Counters.Dropped += r.Drops()
+			return nil
+		} else if err != nil {
+			m.Counters.Dropped += r.Drops()
+			return err
+		}
+		m.Add(&p)
+	}
+}
+
+// A destination is where the events of an import go.
+type destination struct {
+	*capture.Recorder
+	tape *tape // nil where exchanges are only counted
+	name string
+}
+
+func (a *app) destination(o *importOptions, mode string) (*destination, error) {
+	if o.dryRun {
+		return &destination{Recorder: capture.NewRecorder(nil, nil)}, nil
+	}
+	t, err := a.newTape(o.out, har.Header{Mode: mode, KeepSecrets: o.keepSecrets})
+	if err != nil {
+		return nil, err
+	}
+	return &destination{Recorder: t.Recorder, tape: t, name: t.name}, nil
+}
+
+func (d *destination) end() error {
+	if d.tape == nil {
+		return d.Close()
+	}
+	return d.tape.close()
+}
+
+// report prints what the capture held.
+func report(notice func(string, ...any), name, out string, n *pcap.Counters, exchanges, whole int) {
+	notice("%s: %s, %d bytes; %s: %d HTTP, %d TLS, %d other", name, count(int(n.Packets), "packet"), n.Bytes, count(n.Conns, "connection"), n.HTTP, n.TLS, n.Other)
+	notice("%s: %s, %d whole, on %s", name, count(exchanges, "exchange"), whole, count(n.Kept, "connection"))
+	for _, c := range []struct {
+		n    int64
+		what string
+	}{
+		{int64(n.LeftOut), "HTTP connections without MCP were left out (--all-http keeps them)"},
+		{int64(n.Dropped), "packets were dropped before they reached the capture"},
+		{n.Lost, "bytes are missing from the capture"},
+		{n.Snapped, "bytes were cut off by a short snaplen"},
+		{int64(n.Midstream), "directions of connections have no beginning in the capture"},
+		{int64(n.Conflicts), "connections have copies of bytes that differ"},
+		{int64(n.Stale), "resets had no effect"},
+		{int64(n.Strays), "segments were far from where their connection was"},
+		{n.Late, "bytes came behind the end of their connection"},
+		{n.Undecoded, "packets could not be decoded"},
+		{n.UnknownLn, "packets have a link type that is not read"},
+		{n.Fragments, "fragmented packets were not whole"},
+		{n.NotTCP, "packets were not TCP"},
+		{n.OtherData, "bytes of connections are neither HTTP/1.1 nor TLS"},
+		{n.TLSData, "bytes of TLS could not be read"},
+		{n.Early, "bytes before the first MCP message of their origin could not be held"},
+	} {
+		if c.n > 0 {
+			notice("%s: %d %s", name, c.n, c.what)
+		}
+	}
+	notice("%s: %d bytes or packets unexplained", name, n.Unexplained())
+	if exchanges == 0 {
+		notice("%s: no MCP was found", name)
+	}
+	if out != "" {
+		notice("written to %s", out)
+	}
+}
+
+// progress shows how far the reading of a long file is, on a terminal. stop takes it away.
+func (a *app) progress(name string, f io.Closer, r *pcap.Reader) (stop func()) {
+	file, ok := f.(*os.File)
+	if !ok || !isTerminal(a.stderr) {
+		return func() {}
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return func() {}
+	}
+	done, gone := make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				fmt.Fprint(a.stderr, "\r\x1b[K")
+				return
+			case <-tick.C:
+				at, _ := file.Seek(0, io.SeekCurrent)
+				rate := float64(at) / time.Since(began).Seconds()
+				left := time.Duration(float64(info.Size()-at) / max(rate, 1) * float64(time.Second))
+				fmt.Fprintf(a.stderr, "\r\x1b[K%s: %d%%, %.0f MB/s, %s left", name, 100*at/max(info.Size(), 1), rate/1e6, left.Round(time.Second))
+			}
+		}
+	}()
+	return func() { close(done); <-gone }
+}

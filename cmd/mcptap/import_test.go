@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// capturedBytes is a capture of one MCP exchange on raw IP; without is left out of it.
+func capturedBytes(without string) []byte {
+	const (
+		request  = "POST /mcp HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer 0123456789abcdef\r\nContent-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+		response = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+	)
+	var file bytes.Buffer
+	for _, v := range []uint32{0xA1B2C3D4, 0x00020004, 0, 0, 0, 101} {
+		binary.Write(&file, binary.BigEndian, v)
+	}
+	n := uint32(0)
+	add := func(fromClient bool, seq, ack uint32, flags byte, data string) {
+		n++
+		if data != "" && data == without {
+			return
+		}
+		ports, ends := []byte{0x9C, 0x41, 0x0B, 0xB8}, []byte{10, 0, 0, 1, 10, 0, 0, 2}
+		if !fromClient {
+			ports, ends = []byte{0x0B, 0xB8, 0x9C, 0x41}, []byte{10, 0, 0, 2, 10, 0, 0, 1}
+		}
+		size := 40 + len(data)
+		p := append([]byte{0x45, 0, byte(size >> 8), byte(size), 0, 0, 0, 0, 64, 6, 0, 0}, ends...)
+		p = append(p, ports...)
+		p = binary.BigEndian.AppendUint32(p, seq)
+		p = binary.BigEndian.AppendUint32(p, ack)
+		p = append(append(p, 0x50, flags, 1, 0, 0, 0, 0, 0), data...)
+		for _, v := range []uint32{1785240000, n * 1000, uint32(len(p)), uint32(len(p))} {
+			binary.Write(&file, binary.BigEndian, v)
+		}
+		file.Write(p)
+	}
+	add(true, 0, 0, 2, "")
+	add(false, 0, 1, 0x12, "")
+	add(true, 1, 1, 0x10, request)
+	add(false, 1, 1+uint32(len(request)), 0x10, response[:60])
+	add(false, 61, 1+uint32(len(request)), 0x11, response[60:])
+	add(true, 1+uint32(len(request)), 2+uint32(len(response)), 0x11, "")
+	return file.Bytes()
+}
+
+// mcptap runs one command line and gives what it wrote.
+func mcptap(t *testing.T, stdin []byte, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(args, bytes.NewReader(stdin), &out, &errs, nil)
+	return code, out.String(), errs.String()
+}
+
+func TestImport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	whole := capturedBytes("")
+	if err := os.WriteFile("a.pcap", whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := mcptap(t, nil, "import", "a.pcap", "--out", "a.mcptap", "--strict")
+	if code != 0 || stdout != "" || !strings.Contains(stderr, "1 exchange, 1 whole") {
+		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	code, stdout, _ = mcptap(t, nil, "show", "a.mcptap", "--json")
+	for _, want := range []string{`"rpc_method":"ping"`, `"end":"fin"`, `"complete":true`, `"url":"http://10.0.0.2:3000/mcp"`, `"notes":[]`} {
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("show: want %s in %s", want, stdout)
+		}
+	}
+	if _, stdout, _ := mcptap(t, nil, "show", "a.mcptap", "1", "--raw", "request"); strings.Contains(stdout, "0123456789abcdef") || !strings.Contains(stdout, "Authorization: Bearer ") {
+		t.Errorf("the credentials were not replaced: %s", stdout)
+	}
+	if _, direct, _ := mcptap(t, nil, "show", "a.pcap", "--json"); direct != stdout {
+		t.Errorf("show of the capture itself: %s", direct)
+	}
+	if _, direct, _ := mcptap(t, whole, "show", "-", "--json"); direct != stdout {
+		t.Errorf("show of the capture on stdin: %s", direct)
+	}
+	if code, stdout, stderr := mcptap(t, nil, "analyze", "a.pcap"); code != 0 || !strings.Contains(stdout, "ping") {
+		t.Errorf("analyze: exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := mcptap(t, nil, "import", "a.pcap", "--out", "a.mcptap"); code != 2 || !strings.Contains(stderr, "already exists") {
+		t.Errorf("an existing file: exit %d, %s", code, stderr)
+	}
+}
+
+func TestImportKeepsSecrets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if code, _, stderr := mcptap(t, capturedBytes(""), "import", "-", "--out", "a.mcptap", "--keep-secrets", "-q"); code != 0 || stderr != "" {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	if _, stdout, _ := mcptap(t, nil, "show", "a.mcptap", "1", "--raw", "request"); !strings.Contains(stdout, "0123456789abcdef") {
+		t.Errorf("got %s", stdout)
+	}
+}
+
+func TestImportSaysWhatIsMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	whole := capturedBytes("")
+	request := string(whole[bytes.Index(whole, []byte("POST")):])
+	request = request[:strings.Index(request, "\"ping\"}")+7]
+	tests := []struct {
+		name string
+		file []byte
+		code int
+		want []string
+	}{
+		{"cut", whole[:len(whole)-50], 1, []string{"the capture was cut at offset", "1 exchange, 1 whole"}},
+		{"lost", capturedBytes(request), 1, []string{"bytes are missing from the capture", "1 exchange, 0 whole"}},
+		{"not MCP", bytes.ReplaceAll(whole, []byte("jsonrpc"), []byte("JSONRPC")), 0, []string{"no MCP was found", "1 HTTP connections without MCP were left out"}},
+		{"empty", whole[:24], 0, []string{"0 packets", "no MCP was found"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, _, stderr := mcptap(t, tt.file, "import", "-", "--strict", "--out", strings.ReplaceAll(tt.name, " ", "-")+".mcptap")
+			if code != tt.code {
+				t.Errorf("exit %d, want %d", code, tt.code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("want %q in\n%s", want, stderr)
+				}
+			}
+			if code, _, _ := mcptap(t, nil, "show", strings.ReplaceAll(tt.name, " ", "-")+".mcptap"); code != 0 {
+				t.Errorf("show: exit %d", code)
+			}
+		})
+	}
+	code, _, stderr := mcptap(t, []byte("hello"), "import", "-", "--out", "x.mcptap")
+	if code != 2 || !strings.Contains(stderr, "want a pcap or pcapng file") {
+		t.Errorf("no capture: exit %d, %s", code, stderr)
+	}
+	if left, _ := filepath.Glob("x.mcptap"); left != nil {
+		t.Error("a file was made for it")
+	}
+}
+
+func TestImportDryRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	code, _, stderr := mcptap(t, capturedBytes(""), "import", "-", "--dry-run")
+	if left, _ := filepath.Glob("*"); code != 0 || left != nil || !strings.Contains(stderr, "1 exchange, 1 whole") {
+		t.Errorf("exit %d, files %q, %s", code, left, stderr)
+	}
+}
+
+func TestImportHAR(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const har = `{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-07-28T12:00:00Z","request":{"method":"POST","url":"http://a.example/mcp","headers":[{"name":"Authorization","value":"Bearer 0123456789abcdef"}],"postData":{"text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"headers":[],"content":{"text":"{}"}}}]}}`
+	if code, _, stderr := mcptap(t, []byte(har), "import", "-", "--out", "a.mcptap"); code != 0 || !strings.Contains(stderr, "1 exchange from a HAR file") {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	code, stdout, _ := mcptap(t, nil, "show", "a.mcptap", "--json")
+	for _, want := range []string{`"rpc_method":"ping"`, `"end":"unknown"`, `"complete":null`, `"url":"http://a.example/mcp"`, `"har: `} {
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("want %s in %s", want, stdout)
+		}
+	}
+	if _, stdout, _ := mcptap(t, nil, "show", "a.mcptap", "1", "--raw", "request"); strings.Contains(stdout, "0123456789abcdef") {
+		t.Errorf("the credentials were not replaced: %s", stdout)
+	}
+	if code, _, stderr := mcptap(t, []byte(har[:len(har)-3]), "import", "-", "--strict", "--dry-run"); code != 1 || !strings.Contains(stderr, "was cut at offset") {
+		t.Errorf("a cut file: exit %d, %s", code, stderr)
+	}
+	if code, _, _ := mcptap(t, []byte(`{"log":{}}`), "import", "-", "--dry-run"); code != 2 {
+		t.Errorf("not HAR: exit %d", code)
+	}
+}

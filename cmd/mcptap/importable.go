@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mcptap/mcptap/capture/pcap"
+)
+
+// unpacked takes gzip or zstd off what is read, and shows how the rest begins.
+func unpacked(r io.Reader) (in io.Reader, head []byte, closer func(), err error) {
+	u, closer, err := pcap.Unpacked(r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	b := bufio.NewReaderSize(u, 64<<10)
+	if _, err := b.Peek(4); err != nil && err != io.EOF {
+		closer()
+		return nil, nil, nil, err
+	}
+	head, _ = b.Peek(b.Buffered())
+	return b, head, closer, nil
+}
+
+// looksLikeHAR tells whether a file that begins so is a HAR log rather than a cassette.
+func looksLikeHAR(head []byte) bool {
+	head = bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
+	head = bytes.TrimLeft(head, " \t\r\n")
+	rest, ok := bytes.CutPrefix(head, []byte("{"))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"log"`))
+}
+
+// notCapture is the error for a file that is none of what can be imported.
+func notCapture(name string, err error) error {
+	var damage *pcap.DamageError
+	if errors.As(err, &damage) {
+		return &trouble{fmt.Errorf("%s: %w", name, err), "want pcap, pcapng or HAR 1.2, as it is or in gzip or zstd"}
+	}
+	return fileTrouble(name, err)
+}
+
+// converted gives a cassette of what r holds if that is a capture or a HAR file, else nil; in is then r from its beginning.
+// The cassette is a temporary file, which is gone once it is closed.
+func (a *app) converted(name string, r io.Reader) (f io.ReadCloser, in io.Reader, err error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	b.Peek(4)
+	start, _ := b.Peek(b.Buffered())
+	_, head, closer, err := unpacked(bytes.NewReader(start))
+	if err != nil {
+		return nil, b, nil
+	}
+	isHAR, isCapture := looksLikeHAR(head), pcap.IsCapture(head)
+	closer()
+	if !isHAR && !isCapture {
+		return nil, b, nil
+	}
+	f, err = a.convert(name, b)
+	return f, nil, err
+}
+
+// convert imports into a temporary cassette. Secrets are replaced as import does.
+func (a *app) convert(name string, r io.Reader) (io.ReadCloser, error) {
+	dir, err := os.MkdirTemp("", "mcptap-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := dir + "/capture.mcptap"
+	if err := a.importFrom(name, io.NopCloser(r), &importOptions{out: out, quiet: true, keylog: a.getenv("SSLKEYLOGFILE")}); err != nil {
+		return nil, err
+	}
+	return os.Open(out) // its name goes with the folder
+}
+
+// keylog reads the key log of that name, if there is one to be read.
+func (a *app) keylog(name string) (*pcap.KeyLog, error) {
+	keys := new(pcap.KeyLog)
+	if name == "" {
+		return keys, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fileTrouble(name, err)
+	}
+	defer f.Close()
+	if err := keys.Add(f); err != nil {
+		return nil, fileTrouble(name, err)
+	}
+	return keys, nil
+}
