@@ -232,8 +232,24 @@ func (r *Redactor) sortHits() {
 		return
 	}
 	slices.SortStableFunc(r.hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(r.regions[a.region].d, r.regions[b.region].d), cmp.Compare(a.raw, b.raw), cmp.Compare(b.rawEnd, a.rawEnd))
+		if c := cmp.Compare(r.regions[a.region].d, r.regions[b.region].d); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(a.raw, b.raw); c != 0 {
+			return c
+		}
+		return cmp.Compare(b.rawEnd, a.rawEnd)
 	})
+}
+
+// isHit tells whether that text is one of the first hits already: most known values stand where they are recognised again.
+func (r *Redactor) isHit(region, off, end int) bool {
+	for i := range r.hits[:min(len(r.hits), 8)] {
+		if h := &r.hits[i]; h.off == off && h.end == end && h.region == region {
+			return true
+		}
+	}
+	return false
 }
 
 // remember takes the values of all hits into the set of known values, in the order of their appearance.

@@ -297,7 +297,7 @@ func (v *knownValues) match(r *Redactor, region, off, end int, i int32) {
 	if reg.fields {
 		off, end = r.clip(reg, off, end, true)
 	}
-	if off >= end {
+	if off >= end || r.isHit(region, off, end) {
 		return
 	}
 	if n >= 0 {
