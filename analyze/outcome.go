@@ -70,7 +70,7 @@ func (c *connect) observeHandshake(o *Observed) time.Time {
 			o.Version = c.requests[0].req.header
 		}
 		return end
-	case last != nil && f.kind == replyResult && slices.Contains([]int{200, 202, 204}, last.status) && last.answer&(whole|cut) == last.answer:
+	case last != nil && f.kind == replyResult && !last.otherSession() && slices.Contains([]int{200, 202, 204}, last.status) && last.answer&(whole|cut) == last.answer:
 		o.Outcome = connected
 		return end
 	case last != nil && f.kind == replyResult && !last.settled(), !f.settled():

@@ -26,6 +26,9 @@ type Policy struct {
 	// negotiation-error for a client that has no legacy version to fall back to.
 	Turn map[string]string `json:"turn,omitempty"`
 
+	// Drop takes rules of the base out, by the beginning of their IDs: what this client never meets.
+	Drop []string `json:"drop,omitempty"`
+
 	Modern []string `json:"modern,omitempty"` // versions spoken without a handshake, best first
 	Legacy []string `json:"legacy,omitempty"` // versions accepted in the result of initialize
 	// TakesResetAsEnd: the HTTP library takes a reset for the end of a body that lasts until the connection ends.
@@ -165,7 +168,9 @@ func (p *Policy) settled() bool { return len(p.Rules) > 0 && p.Rules[0].match.co
 
 // inherit merges the base's rules with the policy's own.
 func (p *Policy) inherit(base *Policy) error {
-	rules := slices.Clone(base.Rules)
+	rules := slices.DeleteFunc(slices.Clone(base.Rules), func(x Rule) bool {
+		return slices.ContainsFunc(p.Drop, func(begin string) bool { return strings.HasPrefix(x.ID, begin) })
+	})
 	for i := range rules {
 		rules[i].match = matcher{}
 		if v, ok := p.Turn[rules[i].Verdict]; ok {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
 )
 
 // A reader is how a client takes an answer apart. Most clients hold each message against a schema and split event streams
@@ -59,6 +60,7 @@ func (f *facts) readLax(v *har.View) {
 		l.read(body)
 		c := *f
 		c.kind, c.reply, c.via, c.eventEnd = l.kind, l.msg, l.via, eventPlain
+		c.eventID = f.eventID || l.eventID
 		c.reply.at, c.reply.text, c.reply.gone, c.reply.toolErr = f.reply.at, f.reply.text, f.reply.gone, f.reply.toolErr
 		if c.differs(f) {
 			f.lax[by] = &c
@@ -77,7 +79,7 @@ func (f *facts) plainReply(v *har.View) bool {
 // differs compares what conditions of rules can see of two readings.
 func (f *facts) differs(o *facts) bool {
 	a, b := &f.reply, &o.reply
-	return f.kind != o.kind || f.via != o.via || o.eventEnd != eventPlain || a.codeOK != b.codeOK || a.code != b.code ||
+	return f.kind != o.kind || f.via != o.via || f.eventID != o.eventID || o.eventEnd != eventPlain || a.codeOK != b.codeOK || a.code != b.code ||
 		a.rpc20 != b.rpc20 || a.named != b.named || a.discover != b.discover || a.init != b.init
 }
 
@@ -87,9 +89,10 @@ type laxReading struct {
 	f     *facts
 	whole bool
 
-	kind set
-	via  set
-	msg  message
+	kind    set
+	via     set
+	msg     message
+	eventID bool
 }
 
 func (l *laxReading) read(body []byte) {
@@ -223,6 +226,7 @@ func (l *laxReading) answer(m *laxMessage, e *laxError, id string, msg message) 
 		}
 	} else {
 		msg.readShapes(m.Result, l.f.class)
+		msg.named = msg.named && (l.by == byMCPGo || spelled(m.Result))
 	}
 	switch {
 	case id != "" && !l.own(id):
@@ -331,6 +335,11 @@ func (m *message) readShapes(result json.RawMessage, c class) {
 	}
 }
 
+// spelled tells whether the versions stand under exactly their name: go-sdk looks at case, encoding/json does not.
+func spelled(result json.RawMessage) bool {
+	return wire.Lookup(result, "supportedVersions").Present() || wire.Lookup(result, "protocolVersion").Present()
+}
+
 // readStream splits at line feeds, and at the end hands out an event that no blank line ended.
 func (l *laxReading) readStream(stream []byte) {
 	var event, data string
@@ -343,7 +352,11 @@ func (l *laxReading) readStream(stream []byte) {
 	br := bytes.NewBuffer(stream)
 	for {
 		line, err := br.ReadString('\n')
-		if err == io.EOF && !l.whole {
+		switch {
+		case err == io.EOF && !l.whole:
+			return
+		case err == io.EOF && l.by == byMCPGo:
+			dispatch() // a last line without a line feed is lost
 			return
 		}
 		line = strings.TrimRight(line, "\r\n")
@@ -368,6 +381,8 @@ func (l *laxReading) readStream(stream []byte) {
 			data += "\n" + value
 		case field == "data":
 			data, hasData = value, true
+		case field == "id" && l.by == byGoSDK && value != "":
+			l.eventID = true
 		}
 		if err == io.EOF {
 			dispatch()

@@ -257,13 +257,18 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 		{m.rpc20, f.reply.rpc20}, {m.gone, f.reply.gone}, {m.toolErr, f.reply.toolErr}, {m.resumable, f.eventID},
 		{m.decoded, f.undecoded == ""}, {m.mislabelled, f.mislabelled},
 		{m.elsewhere, f.location != "" && originOf(f.location) != f.origin},
-		{m.otherSession, f.issued != "" && f.req.session != "" && f.issued != f.req.session}, {m.challenged, f.challenge != ""},
+		{m.otherSession, f.otherSession()}, {m.challenged, f.challenge != ""},
 	} {
 		if c.want == har.True && !c.is || c.want == har.False && c.is {
 			return har.False
 		}
 	}
 	return har.True
+}
+
+// otherSession tells whether the answer names another session than the request.
+func (f *facts) otherSession() bool {
+	return f.issued != "" && f.req.session != "" && f.issued != f.req.session
 }
 
 func (m *matcher) evalTexts(f *facts) har.Tri {
