@@ -236,16 +236,21 @@ func (j *joiner) findInitialize(f *facts) *connect {
 }
 
 // findStream takes a GET to the session it names, or to the connect that is under way at its URL; else it may be the
-// first step of HTTP+SSE.
+// first step of HTTP+SSE, whose every stream is a new session.
 func (j *joiner) findStream(f *facts) *connect {
 	if c := j.bySession[pair{f.origin, f.req.session}]; f.req.session != "" && c != nil {
 		return c
 	}
 	c := j.latest[f.place()]
-	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.onlyStreams() {
+	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.onlyStreams() || c.namedEndpoint() {
 		return nil
 	}
 	return c
+}
+
+// namedEndpoint tells whether one of the connect's streams is that of HTTP+SSE.
+func (c *connect) namedEndpoint() bool {
+	return slices.ContainsFunc(c.streams, func(f *facts) bool { return f.endpointURL != "" })
 }
 
 // findLater takes what is neither probe nor handshake to the connect it belongs to: by session id, by clientInfo, by

@@ -97,9 +97,11 @@ func (v *conversation) findRepeats() {
 	}
 }
 
-// sessionGone tells whether the answer says that the session is gone, in one of the ways that clients recognise.
+// sessionGone tells whether the answer says that the session is gone, in one of the ways that clients recognise. One that
+// says that an optional method is missing does not (qwen-code #12500).
 func (f *facts) sessionGone() bool {
-	if f.req.era() != eraLegacy {
+	missing := f.class == optional && f.reply.rpc20 && f.reply.codeOK && f.reply.code == codeMethodNotFound
+	if missing || f.req.era() != eraLegacy {
 		return false
 	}
 	return f.status == 404 && f.req.session != "" || f.reply.gone && (f.status/100 == 2 || f.transport == overSSE)

@@ -146,15 +146,14 @@ type facts struct {
 	httpMethod     string
 	location       string // of a redirect, absolute
 
-	started, finished time.Time // first byte, last response byte or the end
+	started, finished time.Time // first byte; the answer was whole, or the exchange ended
 	firstByte         time.Duration
-	left              time.Duration // when the client left; valid iff clientLeft
-	clientLeft        bool
 
 	req reqFacts
 	answer,
 	media set
 	status      int
+	reason      string
 	interim     []int // statuses of 1xx responses before the final one
 	headBytes   int
 	mediaType   string

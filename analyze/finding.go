@@ -65,6 +65,9 @@ func FindingIDs() []string {
 	for _, t := range ruleFindings {
 		ids = append(ids, t.id)
 	}
+	for _, t := range besideFindings {
+		ids = append(ids, t.id)
+	}
 	for _, t := range otherFindings {
 		ids = append(ids, t.id)
 	}
@@ -89,6 +92,9 @@ func (a *analysis) find() []Finding {
 		a.findDifferences(v)
 	}
 	a.findings = merge(a.findings, a.byN)
+	for i := range a.findings {
+		a.findings[i].Message = oneLine(a.findings[i].Message)
+	}
 	slices.SortStableFunc(a.findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(x.Exchanges[0], y.Exchanges[0]), strings.Compare(x.ID, y.ID))
 	})
@@ -175,7 +181,7 @@ func (f *facts) say(text string) string {
 			return b.String()
 		}
 		name, after, _ := strings.Cut(rest, "}")
-		b.WriteString(f.word(name))
+		b.WriteString(excerpt(f.word(name)))
 		text = after
 	}
 }
@@ -194,7 +200,7 @@ func (f *facts) word(name string) string {
 	case "code":
 		return strconv.FormatInt(f.reply.code, 10)
 	case "text":
-		return f.reply.text
+		return f.said()
 	case "wait":
 		return seconds(f.finished.Sub(f.started))
 	case "end":
@@ -233,11 +239,11 @@ func (f *facts) word(name string) string {
 func (f *facts) what() string {
 	switch {
 	case f.req.method != "":
-		return f.req.method
+		return excerpt(f.req.method)
 	case f.class == response:
 		return "the client's reply"
 	}
-	return f.httpMethod + " " + f.path()
+	return excerpt(f.httpMethod + " " + f.path())
 }
 
 var endWords = map[har.Ending]string{

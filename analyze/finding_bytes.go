@@ -18,7 +18,6 @@ var otherFindings = []template{
 	{"sse-event-odd", warning, byServer, "the reply to {method} is in an event that the standard or a common parser does not dispatch: {odd}", "end every event with a blank line of CRLF or LF, and name it message or nothing"},
 	{"answer-too-late", note, byServer, "{late} bytes of an answer to {method} came after the client had left", "answer within the client's timeout"},
 	{"accept-rejected", severe, byServer, "{method} was answered 406 although its Accept lists both media types ({accept})", "accept any order of application/json and text/event-stream"},
-	{"accept-rejected-client", severe, byClient, "{method} was answered 406: its Accept ({accept}) does not list both application/json and text/event-stream", "send Accept: application/json, text/event-stream with every POST"},
 	{"redirect-not-mcp", severe, byServer, "{method} was redirected to {location}, where no MCP endpoint answers", "use the URL of the MCP endpoint; do not put a web sign-in before it"},
 	{"redirect", note, byServer, "{method} was redirected to {location}; not every client follows with the same method", "use the redirect's target as the endpoint"},
 	{"notification-ack-nonconforming", note, byServer, "{method} was answered {status} with a body; the specification asks for 202 without one", "answer a notification 202 without a body"},
@@ -30,18 +29,22 @@ var otherFindings = []template{
 	{"transport-mismatch-post", severe, byServer, "a POST to the URL of an SSE stream was answered {status}", "send messages to the URL of the endpoint event"},
 	{"endpoint-path-mismatch", severe, byServer, "the URL that the endpoint event names, {path}, was answered {status}: the path is lost between the server and what stands before it", "make the server name the path that reaches it from outside"},
 	{"initialize-modern-session", note, byServer, "the server answers initialize with a modern version and issues a session id, which that version does not have", "do not issue session ids in revision 2026-07-28"},
-	{"session-expired", note, byServer, "", "initialize anew without the old session id, then repeat the call once"},
-	{"session-not-renewed", severe, byClient, "", "initialize anew without the old session id, then repeat the call once (gateway #20)"},
+	{"session-expired", note, byServer, "the server said that the session is gone, and the client initialized anew", "initialize anew without the old session id, then repeat the call once"},
+	{"session-call-not-repeated", warning, byClient, "the client began a new session and went on in it without repeating the call that had failed", "repeat the call once in the new session (gateway #20)"},
+	{"session-not-renewed", severe, byClient, "the session was gone, and the client did not initialize anew", "initialize anew without the old session id, then repeat the call once (gateway #20)"},
 	{"session-renewed-with-old-id", severe, byClient, "initialize carried the id of the session that had expired", "send initialize without a session id"},
-	{"session-repeated-more-than-once", warning, byClient, "", "repeat a call once in the new session, then give the error to the caller"},
-	{"session-retry-failed", warning, byServer, "", "find out why the call fails in a new session, too"},
-	{"session-inconsistent", severe, byServer, "", "share sessions between the replicas, or send a session always to the same one"},
+	{"session-repeated-more-than-once", warning, byClient, "after one lost session the client initialized anew, or repeated the call, more than once", "initialize anew once and repeat the call once, then give the error to the caller (gateway #20)"},
+	{"session-retry-failed", warning, byServer, "the call was repeated in the new session and failed again", "find out why the call fails in a new session, too"},
+	{"session-inconsistent", severe, byServer, "a session was gone for one request and there again for a later one", "share sessions between the replicas, or send a session always to the same one"},
 	{"session-loss-misreported", warning, byServer, "a lost session was reported with HTTP {status} ({text}); clients look for 404", "answer 404 to a request whose session is gone"},
-	{"reconnect-loop", severe, byNobody, "", "end the loop where it begins"},
-	{"resume-loop", severe, byServer, "", "answer a resume that cannot be served with an error, not with an empty stream"},
-	{"policy-differs", warning, byClient, "", "use a client that follows typescript-sdk #2571, or repair the answer that it cannot take"},
-	{"policy-unexpected", note, byNobody, "", "compare the client's version with the policy's"},
+	{"reconnect-loop", severe, byNobody, "the client connects again and again, each time after the same kind of failure; the fault is the client's where the answer was no reason to disconnect, and the server's where it was", "end the loop where it begins"},
+	{"resume-loop", severe, byServer, "a stream is resumed after the same event again and again, and each time it is empty", "answer a resume that cannot be served with an error, not with an empty stream"},
+	{"policy-differs", warning, byClient, "the client did not do what recommended says of the same answers", "use a client that follows typescript-sdk #2571, or repair the answer that it cannot take"},
+	{"policy-unexpected", note, byNobody, "the client did not do what its presumed policy predicts", "compare the client's version with the policy's"},
 }
+
+// narrowAccept is accept-rejected where the client is to blame.
+var narrowAccept = template{"accept-rejected", severe, byClient, "{method} was answered 406: its Accept ({accept}) does not list both application/json and text/event-stream", "send Accept: application/json, text/event-stream with every POST"}
 
 // findInBytes reports what the bytes of one exchange show, whatever it was for.
 func (a *analysis) findInBytes(f *facts) {
@@ -73,7 +76,7 @@ func (a *analysis) findInBytes(f *facts) {
 		a.add(saying("answer-too-late"), "", f)
 	}
 	a.findRefusals(f)
-	if f.class == initialized || f.class == notification || f.class == response {
+	if (f.class == initialized || f.class == notification || f.class == response) && f.transport != overSSE {
 		if f.status/100 == 2 && f.status != 204 && (f.status != 202 || f.media == mediaOther) && f.body != "empty" && f.body != "" {
 			a.add(saying("notification-ack-nonconforming"), "notification/accepted", f, f.bodyAt)
 		}
@@ -86,8 +89,7 @@ func (a *analysis) findRefusals(f *facts) {
 	case f.status == 406 && f.httpMethod == "POST" && f.class != optional:
 		t := saying("accept-rejected")
 		if !f.acceptsBoth() {
-			t = saying("accept-rejected-client")
-			t.id = "accept-rejected"
+			t = narrowAccept
 		}
 		a.add(t, "", f, f.statusAt, f.bodyAt)
 	case f.status == 401 && f.class != oauth && f.challenge == "":

@@ -1,6 +1,9 @@
 package analyze
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A ruleFinding is the finding that a rule of the policy recommended stands for.
 type ruleFinding struct {
@@ -9,13 +12,43 @@ type ruleFinding struct {
 	when func(f *facts) bool // nil: always
 }
 
+// besideFindings are reported beside what the rule stands for.
+var besideFindings = []ruleFinding{
+	{"optional/missing-method", template{"session-or-method", warning, byServer,
+		"{method} was answered {status} with -32601 inside a session: some clients take it for a missing method, others for a lost session",
+		"answer a missing method 200 with the JSON-RPC error; keep 404 for sessions that are gone"}, inSession},
+	{"probe/unsupported-version-again", idNull, idIsNull},
+	{"probe/unsupported-version-common", idNull, idIsNull},
+	{"probe/unsupported-version-disjoint", idNull, idIsNull},
+	{"probe/unsupported-version-legacy", idNull, idIsNull},
+	{"probe/unsupported-version-unusable", idNull, idIsNull},
+	{"probe/http-5xx", idNull, idIsNull},
+	{"probe/http-4xx", idNull, idIsNull},
+}
+
+var idNull = template{"probe-reply-id-null", warning, byServer,
+	"the error in the HTTP {status} answer to the probe has id null: strict clients cannot take it for the reply, and those that want the id learn nothing from it",
+	"echo the request's id in the error, which the server could read"}
+
 func idIsNull(f *facts) bool { return f.reply.idState == "null" && f.kind == replyInvalid }
+
+// inSession tells whether the request carried a session id: in its header or, over HTTP+SSE, in the URL that the stream
+// named.
 func inSession(f *facts) bool {
-	return f.req.session != "" && f.status == 404 && f.req.era() == eraLegacy
+	return isLegacy(f) && (f.req.session != "" || f.transport == overSSE && namesSession(f.query))
 }
-func notInSession(f *facts) bool {
-	return !inSession(f) && f.req.era() == eraLegacy
+
+// namesSession tells whether a query has a session id, as sessionId or session_id.
+func namesSession(query string) bool {
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if value != "" && strings.EqualFold(strings.ReplaceAll(name, "_", ""), "sessionid") {
+			return true
+		}
+	}
+	return false
 }
+
 func isHTML(f *facts) bool   { return f.body == "html" }
 func isLegacy(f *facts) bool { return f.req.era() == eraLegacy }
 
@@ -52,6 +85,9 @@ var ruleFindings = []ruleFinding{
 		"the server names version {versions} as supported and refuses it again when asked for it", "make data.supported list what the server accepts"}, nil},
 	{"probe/unsupported-version-disjoint", template{"probe-versions-disjoint", severe, byNobody,
 		"the server speaks modern versions only ({versions}), none of which the client speaks", "upgrade whichever side is older"}, nil},
+	{"probe/unsupported-version-legacy", template{"probe-versions-legacy-only", warning, byServer,
+		"the server refuses the version with -32022, an error of the modern era, and names legacy versions only ({versions}): not every client takes that for a legacy server",
+		"answer an unknown server/discover with -32601, or list the modern versions that the server speaks"}, nil},
 	{"probe/unsupported-version-unusable", template{"probe-unsupported-list-unusable", warning, byServer,
 		"the server refuses the version with -32022 but gives no usable list in data.supported, so no client can correct itself",
 		"put the list of supported versions, as strings, into data.supported"}, nil},
@@ -118,19 +154,15 @@ var ruleFindings = []ruleFinding{
 	{"initialized/transport-failure", template{"initialized-refused", severe, byServer, "notifications/initialized got no answer: {end}", "answer a notification 202 without a body"}, nil},
 	{"initialized/silence", template{"initialized-refused", severe, byServer, "notifications/initialized was not answered for {wait}", "answer a notification 202 without a body"}, nil},
 
-	{"optional/missing-method", template{"session-or-method", warning, byServer,
-		"{method} was answered 404 with -32601 inside a session: some clients take it for a missing method, others for a lost session",
-		"answer a missing method 200 with the JSON-RPC error; keep 404 for sessions that are gone"}, inSession},
 	{"optional/missing-method", template{"optional-method-missing", note, byServer,
 		"the server has no {method} and says so with HTTP {status}; hosts without the rule take the server for dead and disconnect",
-		"answer a missing method 200 with the JSON-RPC error; hosts: qwen-code #12500"}, notInSession},
+		"answer a missing method 200 with the JSON-RPC error; hosts: qwen-code #12500"}, isLegacy},
 	{"optional/auth", template{"optional-method-auth", warning, byServer, "{method} was answered HTTP {status}: hosts disconnect or ask for credentials", "authorize the client, or answer a missing method with -32601 at 200"}, nil},
 	{"optional/outage", template{"optional-method-outage", severe, byServer,
 		"{method} was answered HTTP {status}: an outage, whatever the body says, and hosts disconnect", "repair the server or what stands before it"}, nil},
 	{"optional/unrecognised", template{"accept-rejected", severe, byServer, "{method} was answered 406 although its Accept lists both media types ({accept})",
 		"accept any order of application/json and text/event-stream"}, acceptsBoth},
-	{"optional/unrecognised", template{"accept-rejected", severe, byClient, "{method} was answered 406: its Accept ({accept}) does not list both application/json and text/event-stream",
-		"send Accept: application/json, text/event-stream with every POST"}, acceptsOne},
+	{"optional/unrecognised", narrowAccept, acceptsOne},
 	{"optional/unrecognised", template{"optional-method-refused", warning, byServer,
 		"{method} was answered HTTP {status} without a JSON-RPC 2.0 error -32601 ({text}): nothing says that the method is missing, and hosts disconnect",
 		"answer a missing method 200 with the JSON-RPC error -32601"}, nil},
@@ -200,6 +232,11 @@ func (a *analysis) findByRule(p *Policy, f *facts) {
 			a.add(saying("capture-incomplete"), "", f)
 		}
 		return
+	}
+	for i := range besideFindings {
+		if t := &besideFindings[i]; t.rule == v.Rule && t.when(f) {
+			a.add(t.template, v.Rule, f, f.proof()...)
+		}
 	}
 	for i := range ruleFindings {
 		t := &ruleFindings[i]

@@ -30,6 +30,9 @@ func TestFindings(t *testing.T) {
 		{"A7", in(one(probing(1, js("400 Bad Request", unsupported(probe1, "")))), in(handshake(), toolList)...), "warning server probe-unsupported-list-unusable"},
 		{"A8, client fails", one(probing(1, js("200 OK", errIDNull))), "error client policy-differs, error server probe-reply-id-null"},
 		{"A8, client falls back", in(one(probing(1, js("200 OK", errIDNull))), in(handshake(), toolList)...), "note unknown policy-unexpected, warning server probe-reply-id-null"},
+		{"A6", in(one(probing(1, js("400 Bad Request", unsupported(probe1, legacyOnly)))), in(handshake(), toolList)...), "warning server probe-versions-legacy-only"},
+		{"A4 with id null", in(nil, probing(1, js("400 Bad Request", unsupported("null", common))), probing(2, js("200 OK", discovered(`"server-discover-probe-2"`, `["2026-07-28"]`)))), "warning server probe-reply-id-null"},
+		{"A16 with id null", in(one(probing(1, js("404 Not Found", errIDNull))), in(handshake(), toolList)...), "warning server probe-reply-id-null"},
 		{"A9", one(probing(1, js("200 OK", `{"jsonrpc":"2.0","id":`+probe1+`,"error":{"code":-32601,"message":"x"},"trace":"t"}`))), "error client policy-differs, error server probe-reply-invalid"},
 		{"A10", one(probing(1, js("200 OK", ""))), "error client policy-differs, error server probe-reply-empty"},
 		{"A11", one(probing(1, js("200 OK", "nope"))), "error client policy-differs, error server probe-reply-not-json"},
@@ -49,9 +52,13 @@ func TestFindings(t *testing.T) {
 		{"A24", one(probing(1, js("200 OK", "[]"))), "error server probe-reply-uncorrelated"},
 		{"lone CR", one(probing(1, sse("data: "+discovered(probe1, `["2026-07-28"]`)+"\r\r"))), "error client policy-differs, warning server sse-event-odd"},
 
-		{"B2 in a session", list(js("404 Not Found", missing)), "warning server session-or-method"},
+		{"B2 in a session", list(js("404 Not Found", missing)), "note server optional-method-missing, warning server session-or-method"},
 		{"B2 without a session", in(handshake(), callingBare("prompts/list", 2, js("404 Not Found", missing))), "note server optional-method-missing"},
-		{"B1", list(js("400 Bad Request", missing)), "note server optional-method-missing"},
+		{"B1", list(js("400 Bad Request", missing)), "note server optional-method-missing, warning server session-or-method"},
+		{"B5", list(js("501 Not Implemented", missing)), "note server optional-method-missing, warning server session-or-method"},
+		{"B8, the session in the URL", in(overSSEConnected(), overMessages(callingBare("prompts/list", 2, js("404 Not Found", missing)))), "note server optional-method-missing, warning server session-or-method"},
+		{"C6, revision without sessions", in(one(modernOK), callingModern("prompts/list", 1, js("404 Not Found", missing))), ""},
+		{"HTTP+SSE's usual acknowledgement", overSSEConnected(), ""},
 		{"B16", list(js("503 Service Unavailable", missing)), "error server optional-method-outage"},
 		{"B20", in(handshake(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", htmlPage))), "warning server optional-method-refused"},
 		{"B28", list(js("200 OK", missing)), ""},
@@ -59,6 +66,9 @@ func TestFindings(t *testing.T) {
 		{"B36", in(handshake(), step{req: get(session), resp: answer("500 Internal Server Error", "", "")}), "warning server get-stream-refused"},
 		{"B39", in(handshake(), calling("tools/call", 2, "").ends(har.EndRST)), "error server request-failed"},
 		{"reconnect loop", in(in(reconnecting(), reconnecting()...), reconnecting()...), "note server optional-method-missing, error client reconnect-loop"},
+		{"one pause and quick connects are no loop", in(in(failing(30*time.Minute), failing(0)...), handshake()...), "error server request-http-5xx"},
+		{"quick connects are a loop", in(in(failing(0), failing(0)...), handshake()...), "error server reconnect-loop, error server request-http-5xx"},
+		{"a growing back-off is a loop", in(in(in(failing(time.Second), failing(2*time.Second)...), failing(4*time.Second)...), in(failing(8*time.Second), handshake()...)...), "error server reconnect-loop, error server request-http-5xx"},
 		{"two connects are no loop", in(reconnecting(), reconnecting()...), "note server optional-method-missing"},
 
 		{"C1, renewed and repeated once", renewed(js("200 OK", success("4", `{"content":[]}`))), "note server session-expired"},
@@ -66,6 +76,10 @@ func TestFindings(t *testing.T) {
 		{"C1, the dead session used on", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), calling("tools/call", 4, answer("404 Not Found", "", ""))), "error client session-not-renewed"},
 		{"C1, renewed with the old id", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), withSession(handshake()[0])), "note server session-expired, error client session-renewed-with-old-id"},
 		{"C3", renewed(answer("404 Not Found", "", "")), "note server session-expired, warning server session-retry-failed"},
+		{"C3, again and again", in(renewed(answer("404 Not Found", "", "")), again()...), "note server session-expired, warning client session-repeated-more-than-once, warning server session-retry-failed"},
+		{"C1, not repeated", in(renewed("")[:5], inSecond(toolList)), "warning client session-call-not-repeated, note server session-expired"},
+		{"C2 over HTTP+SSE, renewed", in(in(overSSEConnected(), overMessages(callingBare("tools/call", 3, answer("404 Not Found", "text/plain", "Session not found")))), in(overSSEConnected(event(success("3", `{}`))), overMessages(callingBare("tools/call", 3, answer("202 Accepted", "", ""))))...), "note server session-expired"},
+		{"C2 over HTTP+SSE, not renewed", in(overSSEConnected(), overMessages(callingBare("tools/call", 3, answer("404 Not Found", "text/plain", "Session not found")))), "warning client session-not-renewed"},
 		{"session on one replica of two", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), toolList), "error server session-inconsistent"},
 		{"session loss as 400", in(handshake(), calling("tools/call", 3, js("400 Bad Request", failure("null", -32000, "Bad Request: No valid session ID provided")))), "warning server request-http-4xx, warning server session-loss-misreported"},
 
@@ -126,6 +140,34 @@ func checkFinding(t *testing.T, f *Finding, scene []step) {
 	}
 }
 
+// overSSEConnected connects over HTTP+SSE, to a server that acknowledges with a body.
+func overSSEConnected(events ...string) []step {
+	taken := answer("202 Accepted", "text/plain", "Accepted")
+	return in(nil, httpSSE(event(success("0", initResult))+strings.Join(events, "")), overMessages(initializing(taken)), overMessages(initialized1(taken)))
+}
+
+// failing is a connect whose first call ends in an outage after this time.
+func failing(d time.Duration) []step {
+	return in(handshake(), calling("tools/call", 2, answer("503 Service Unavailable", "", "")).after(d))
+}
+
+// again is a client that renews its session once more, and calls once more in vain.
+func again() []step {
+	third := func(s step) step {
+		s.req = strings.Replace(s.req, "fedcba9876543210", "aaaaaaaa76543210", 1)
+		s.resp = strings.Replace(s.resp, "fedcba9876543210", "aaaaaaaa76543210", 1)
+		return s
+	}
+	turn := renewed(answer("404 Not Found", "", ""))[3:]
+	return in(nil, third(turn[0]), third(turn[1]), third(turn[2]))
+}
+
+// inSecond sends a step in the session that renewed began.
+func inSecond(s step) step {
+	s.req = strings.Replace(s.req, "0123456789abcdef", "fedcba9876543210", 1)
+	return s
+}
+
 // reconnecting is one turn of a host that takes a missing method for a dead server.
 func reconnecting() []step {
 	gone := callingBare("prompts/list", 2, js("404 Not Found", missing)).after(95400 * time.Millisecond)
@@ -157,6 +199,71 @@ func TestDifferenceIsPriced(t *testing.T) {
 	}
 	if r.Findings[i].Cost != (Cost{MS: 60000, Requests: 1}) {
 		t.Errorf("cost %+v", r.Findings[i].Cost)
+	}
+}
+
+// TestMessagesQuoteOneLine holds that a page does not spread over a message.
+func TestMessagesQuoteOneLine(t *testing.T) {
+	page := "<html>\r\n<head><title>404 Not\r\nFound</title></head>\r\n<body>" + strings.Repeat("<p>no</p>\r\n", 50) + "</body></html>"
+	r := analyzed(t, in(handshake(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", page))))
+	want := `prompts/list was answered HTTP 404 without a JSON-RPC 2.0 error -32601 (an HTML page, "404 Not Found"): nothing says that the method is missing, and hosts disconnect`
+	if len(r.Findings) != 1 || r.Findings[0].Message != want {
+		t.Errorf("got %+v\nwant %s", r.Findings, want)
+	}
+	long := analyzed(t, in(handshake(), calling("tools/call", 2, answer("500 Internal Server Error", "text/plain", strings.Repeat("no\n", 500)))))
+	if m := long.Findings[0].Message; len(m) > 200 || strings.ContainsAny(m, "\r\n") {
+		t.Errorf("message of %d bytes: %q", len(m), m)
+	}
+}
+
+// TestWaitsEndWithTheAnswer holds that a client's idle connection is no part of an exchange, and that a stream and an
+// unanswered request last until the exchange ends.
+func TestWaitsEndWithTheAnswer(t *testing.T) {
+	const left = 4 * time.Second
+	for _, c := range []struct {
+		name string
+		step step
+		want time.Duration
+	}{
+		{"whole", probing(1, answer("503 Service Unavailable", "", "")), 10 * time.Millisecond},
+		{"until the server closes", probing(1, "HTTP/1.1 503 Service Unavailable\r\n\r\nno").ends(har.EndFIN), left},
+		{"cut", probing(1, stalledText).ends(har.EndRST), left},
+		{"stalled", probing(1, stalledText).ends(har.EndClientFIN), left},
+		{"stream", step{req: get(session), resp: open("")}.ends(har.EndClientFIN), left},
+		{"hang", probing(1, "").ends(har.EndHang), left},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := exchanges(one(c.step))[0]
+			if x.End == har.EndKeep {
+				x.End = har.EndClientFIN
+			}
+			x.EndAt, x.EndOff = left, len(x.Response.Raw)
+			if f := observe(x); f.finished.Sub(f.started) != c.want {
+				t.Errorf("lasted %v, want %v", f.finished.Sub(f.started), c.want)
+			}
+		})
+	}
+}
+
+// TestRefusalsNameTheirCause holds what a pinned client's error says beside the rule's text.
+func TestRefusalsNameTheirCause(t *testing.T) {
+	for _, c := range []struct {
+		name, resp, want string
+	}{
+		{"A15", answer("503 Service Unavailable", "", ""), "HTTP 503 Service Unavailable"},
+		{"A8", js("200 OK", errIDNull), `HTTP 200 OK; not a valid JSON-RPC message: id is null; JSON-RPC error -32700, "Parse Error"`},
+		{"A3", js("200 OK", failure(probe1, -32601, "Method not found")), `HTTP 200 OK; JSON-RPC error -32601, "Method not found"`},
+		{"A10", js("200 OK", ""), "HTTP 200 OK; the body is empty"},
+		{"A11", js("200 OK", "nope"), `HTTP 200 OK; the body is no JSON: "nope"`},
+		{"A12", answer("200 OK", "text/html", htmlPage), "HTTP 200 OK; media type text/html; an HTML page"},
+		{"A5", js("400 Bad Request", unsupported(probe1, disjoint)), `HTTP 400 Bad Request; JSON-RPC error -32022, "Unsupported protocol version"; versions 2099-01-01`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := analyzed(t, one(probing(1, c.resp)), "recommended-pin").Exchanges[0].Verdicts["recommended-pin"]
+			if v.Verdict != "negotiation-error" || !strings.HasSuffix(v.Why, ": "+c.want) {
+				t.Errorf("%s: %s\nwant it to end in %s", v.Verdict, v.Why, c.want)
+			}
+		})
 	}
 }
 

@@ -32,6 +32,8 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestRulesDocument(t *testing.T) { golden(t, "../docs/rules.md", []byte(RulesMarkdown())) }
 
+func TestFindingsDocument(t *testing.T) { golden(t, "../docs/findings.md", []byte(FindingsMarkdown())) }
+
 // TestReport holds one whole report: a probe that 2.4.0 cannot take, a fallback, an expired session, the call once more.
 func TestReport(t *testing.T) {
 	scene := in(one(probing(1, js("200 OK", errIDNull))), in(renewed(js("200 OK", success("4", `{"content":[]}`))), step{req: del(), resp: answer("404 Not Found", "", "")},

@@ -86,7 +86,7 @@ func (f *facts) readIfClosed(v *har.View) {
 	f.ifClosed = &c
 }
 
-// readTimes finds when the answer began, when it ended, and when the client left.
+// readTimes finds when the answer began and when it was over: when it was whole, else when the exchange ended.
 func (f *facts) readTimes(x *har.Exchange, v *har.View) {
 	f.firstByte = -1
 	last := time.Duration(0)
@@ -103,19 +103,20 @@ func (f *facts) readTimes(x *har.Exchange, v *har.View) {
 	for _, w := range x.Request.Writes {
 		last = max(last, w.At)
 	}
-	switch x.End {
-	case har.EndClientFIN, har.EndClientRST, har.EndHang:
-		f.clientLeft, f.left = true, x.EndAt
+	if x.End != har.EndKeep && x.End != har.EndUnknown && !endsItself(v) {
 		last = max(last, x.EndAt)
-	case har.EndFIN, har.EndRST, har.EndNoCloseNotify, har.EndStopped:
-		if x.EndAt > last && (v.Response == nil || !v.Response.Complete) {
-			last = x.EndAt
-		}
 	}
 	f.finished = x.Started.Add(last)
 }
 
-// at gives when the byte before response offset off had come.
+// endsItself tells whether the answer was whole by its own framing, so that the end of the connection, which may come much
+// later, is no part of it.
+func endsItself(v *har.View) bool {
+	m := v.Response
+	return m != nil && m.Complete && m.Framing != wire.ByClose && m.Status != 101
+}
+
+// arrival gives when the byte before response offset off had come.
 func arrival(x *har.Exchange, off int) time.Duration {
 	got := 0
 	for _, w := range x.Response.Writes {
@@ -140,7 +141,7 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 		return
 	}
 	h := &v.Response.Head
-	f.status, f.headBytes = h.Status, h.Len
+	f.status, f.reason, f.headBytes = h.Status, reasonOf(h), h.Len
 	f.mediaType, f.media = mediaOf(h)
 	f.encoding = clip(h.Get("Content-Encoding"))
 	f.retry, f.challenge, f.issued = clip(h.Get("Retry-After")), clip(h.Get("WWW-Authenticate")), clip(h.Get("Mcp-Session-Id"))
@@ -161,6 +162,19 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 		f.statusAt = spanned{v.Response.Off, n + 1, true}
 	}
 	f.bodyAt = spanned{v.Response.Off + v.Response.Len, v.Response.End - v.Response.Off - v.Response.Len, true}
+}
+
+// reasonOf gives the reason phrase. The most frequent ones need no copy.
+func reasonOf(h *wire.Head) string {
+	switch h.Reason {
+	case "":
+		return ""
+	case "OK":
+		return "OK"
+	case "Accepted":
+		return "Accepted"
+	}
+	return clip(h.Reason)
 }
 
 // answerOf tells how much of the answer had come when the exchange ended.

@@ -28,11 +28,19 @@ func (p *Policy) judge(f *facts) Verdict {
 		case har.True:
 			return Verdict{
 				Verdict: strings.Replace(x.Verdict, "VERSION", cmp.Or(p.version(f), f.req.version), 1), Rule: x.ID, Tentative: x.Tentative,
-				Error: x.Error, Why: x.Why, Level: x.Level, Source: x.Source,
+				Error: x.Error, Why: x.because(f), Level: x.Level, Source: x.Source,
 			}
 		case har.Unknown:
 			return Verdict{Verdict: "inconclusive", Why: "rule " + x.ID + " hangs on bytes that were not captured"}
 		}
 	}
 	return Verdict{Verdict: "unspecified", Why: "no rule speaks of this"}
+}
+
+// because gives the rule's text and, where the caller gets an error from negotiation, what it rests on.
+func (x *Rule) because(f *facts) string {
+	if x.Verdict != "negotiation-error" {
+		return x.Why
+	}
+	return x.Why + ": " + f.decidedBy()
 }

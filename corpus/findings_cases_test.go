@@ -17,7 +17,7 @@ var findings = map[string]string{
 	"probe-no-common-version":         `probe-no-common-version pinned-probe-no-common-version`,
 	"probe-not-http":                  `probe-not-http`,
 	"probe-reply-empty":               `probe-json-empty`,
-	"probe-reply-id-null":             `probe-error-id-null pinned-probe-error-id-null`,
+	"probe-reply-id-null":             `probe-error-id-null pinned-probe-error-id-null probe-404-error-id-null probe-unsupported-id-null`,
 	"probe-reply-invalid":             `probe-error-extra-member`,
 	"probe-reply-not-json":            `probe-json-broken`,
 	"probe-reply-uncorrelated":        `probe-batch-empty probe-foreign-id probe-notification-body probe-error-id-absent`,
@@ -28,6 +28,7 @@ var findings = map[string]string{
 	"probe-sse-no-reply":              `probe-sse-comments probe-sse-ends probe-sse-reset probe-sse-silence`,
 	"probe-sse-reply-invalid":         `probe-sse-error-id-null`,
 	"probe-unsupported-list-unusable": `probe-unsupported-list-empty probe-unsupported-list-missing probe-unsupported-list-not-strings`,
+	"probe-versions-legacy-only":      `probe-unsupported-legacy-only`,
 	"probe-version-refused-twice":     `probe-unsupported-refused-twice`,
 	"probe-versions-disjoint":         `probe-unsupported-disjoint`,
 	"reconnect-loop":                  `optional-404-reconnect-loop`,
@@ -36,19 +37,21 @@ var findings = map[string]string{
 	"request-http-5xx":                `outage-502-html`,
 	"request-without-reply":           `discover-202-mid-session`,
 	"server-unreachable":              `probe-refused probe-tls-failed probe-name-not-found`,
-	"session-or-method":               `optional-404-method-not-found optional-404-unknown-method`,
+	"session-call-not-repeated":       `session-404-not-repeated`,
 	"session-not-renewed":             `session-404-kept`,
 	"session-renewed-with-old-id":     `session-404-old-id-sent`,
-	"session-retry-failed":            `session-404-twice session-404-retried-again session-expired-in-band-twice`,
+	"session-repeated-more-than-once": `session-404-retried-again`,
+	"session-retry-failed":            `session-404-twice session-expired-in-band-twice`,
 
-	"optional-method-missing": `optional-400-method-not-found optional-405-method-not-found optional-422-method-not-found
-		optional-501-method-not-found optional-404-method-not-found-no-session http-sse-optional-400-method-not-found
+	"session-or-method": `optional-400-method-not-found optional-404-method-not-found optional-404-unknown-method
+		optional-405-method-not-found optional-422-method-not-found optional-501-method-not-found`,
+	"optional-method-missing": `optional-404-method-not-found-no-session http-sse-optional-400-method-not-found
 		http-sse-optional-404-method-not-found http-sse-optional-405-method-not-found http-sse-optional-422-method-not-found
 		http-sse-optional-501-method-not-found`,
 	"optional-method-refused": `optional-404-session-not-found-no-session optional-400-internal-error optional-404-no-jsonrpc
 		optional-404-html optional-404-quoted optional-404-text http-sse-optional-404-quoted http-sse-optional-404-empty`,
-	"session-expired": `session-404-expired session-404-rpc-error session-404-empty session-404-not-repeated session-expired-in-band
-		session-expired-in-band-text optional-404-session-not-found`,
+	"session-expired": `session-404-expired session-404-rpc-error session-404-empty session-expired-in-band
+		session-expired-in-band-text optional-404-session-not-found http-sse-session-expired http-sse-session-404`,
 }
 
 // withFindings puts each finding into the first expectation of its cases.
