@@ -98,6 +98,17 @@ const (
 
 var offerNames = names{"unusable", "legacy", "modern", "common"}
 
+// What is wrong with data.supported of a -32022 that names no version.
+const (
+	listFilled set = 1 << iota
+	listAbsent
+	listEmpty
+	listMalformed
+	anyList = listMalformed<<1 - 1
+)
+
+var listNames = names{"filled", "absent", "empty", "malformed"}
+
 // What the stream of HTTP+SSE said of where to send messages.
 const (
 	endpointAbsent set = 1 << iota
@@ -184,6 +195,8 @@ type facts struct {
 	events, comments int
 	odd              bool // the answer has something that some clients choke on: a BOM, an array, an event to skip
 	eventID          bool // an event id came
+	batch            bool // the body is an array
+	badEvent         bool // an event that is no valid message came before the reply
 	lastEventID      string
 	retryMS          int
 	endpoint         set

@@ -22,6 +22,7 @@ type message struct {
 	gone     bool     // the error's text says that the session is gone
 	versions []string // supportedVersions, data.supported or protocolVersion
 	named    bool     // versions is usable: a list of strings, or a string
+	list     set      // of data.supported, where that names no version
 	discover bool     // a valid DiscoverResult
 	init     bool     // a valid InitializeResult
 	toolErr  bool     // isError is true
@@ -127,7 +128,16 @@ func (m *message) readError(r *wire.RPC) {
 	}
 	m.gone = saysGone(m.text)
 	if m.codeOK && m.code == codeUnsupportedVersion {
-		m.versions, m.named = stringList(wire.Lookup(r.Error.Data.Raw, "supported"))
+		supported := wire.Lookup(r.Error.Data.Raw, "supported")
+		m.versions, m.named = stringList(supported)
+		switch {
+		case !supported.Present():
+			m.list = listAbsent
+		case !m.named:
+			m.list = listMalformed
+		case len(m.versions) == 0:
+			m.list = listEmpty
+		}
 		m.named = m.named && len(m.versions) > 0
 	}
 }

@@ -110,7 +110,7 @@ func (f *facts) pick(rpc *wire.RPC) (message, set) {
 		m := readMessage(rpc)
 		return m, f.correlate(&m)
 	}
-	f.odd = true
+	f.odd, f.batch = true, true
 	best, kind := message{kind: replyNo, why: "an array without a reply"}, replyNo
 	for i := range rpc.Items {
 		m := readMessage(&rpc.Items[i])
@@ -234,7 +234,8 @@ func (f *facts) readEvent(v *har.View, e *wire.Event) bool {
 			f.serverRequests++
 		}
 	}
-	f.odd = f.odd || kind == replyInvalid
+	f.badEvent = f.badEvent || kind == replyInvalid
+	f.odd = f.odd || f.badEvent
 	if rank(kind) > rank(f.kind) {
 		f.reply, f.kind = m, kind
 	}

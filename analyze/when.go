@@ -22,6 +22,7 @@ type When struct {
 	Endpoint  []string `json:"endpoint,omitempty"`  // what an HTTP+SSE stream said of where to send messages
 	Era       []string `json:"era,omitempty"`       // of the request: legacy, modern
 	Offer     []string `json:"offer,omitempty"`     // how the versions named relate to the policy's
+	List      []string `json:"list,omitempty"`      // what data.supported of a -32022 is: filled, absent, empty, malformed
 	Code      []int64  `json:"code,omitempty"`      // the readable error code of the answer
 	Encoding  []string `json:"encoding,omitempty"`  // Content-Encoding
 	Framing   []string `json:"framing,omitempty"`   // departures from RFC 9112 in the answer, one of which is there
@@ -36,6 +37,11 @@ type When struct {
 	Elsewhere       *bool `json:"elsewhere,omitempty"`         // the answer redirects to another origin
 	OtherSession    *bool `json:"other_session,omitempty"`     // the answer names another session than the request
 	Challenged      *bool `json:"challenged,omitempty"`        // WWW-Authenticate stands in the answer
+	NamesLegacy     *bool `json:"names_legacy,omitempty"`      // a version of the legacy era is among those named
+	ReadableCode    *bool `json:"readable_code,omitempty"`     // an error code can be read, also of an invalid message
+	BadEventFirst   *bool `json:"bad_event_first,omitempty"`   // an event that is no valid message came before the reply
+	Batch           *bool `json:"batch,omitempty"`             // the body is an array
+	IDNull          *bool `json:"id_null,omitempty"`           // the reply's id is null
 	RPC20           *bool `json:"rpc20,omitempty"`             // jsonrpc is exactly "2.0"
 	SaysSessionGone *bool `json:"says_session_gone,omitempty"` // the error's text says so
 	ToolError       *bool `json:"tool_error,omitempty"`        // isError is true
@@ -50,7 +56,7 @@ type matcher struct {
 	flags    bool // one of the flags is asked for
 	class    set
 
-	transport, answer, media, reply, via, event, endpoint, era, offer set
+	transport, answer, media, reply, via, event, endpoint, era, offer, list set
 
 	status, interim   []statusRange
 	headOver          int
@@ -58,7 +64,7 @@ type matcher struct {
 	encoding, framing []string
 
 	session, again, probeID, followed, rpc20, gone, toolErr, resumable, decoded, mislabelled har.Tri
-	elsewhere, otherSession, challenged                                                      har.Tri
+	elsewhere, otherSession, challenged, namesLegacy, readableCode, badEvent, batch, idNull  har.Tri
 }
 
 type statusRange struct{ from, to int }
@@ -69,13 +75,14 @@ func (w *When) compile() (matcher, error) {
 		session: tri(w.Session), again: tri(w.Again), probeID: tri(w.ProbeID), followed: tri(w.Followed),
 		rpc20: tri(w.RPC20), gone: tri(w.SaysSessionGone), toolErr: tri(w.ToolError), resumable: tri(w.Resumable),
 		decoded: tri(w.Decoded), mislabelled: tri(w.Mislabelled), elsewhere: tri(w.Elsewhere),
-		otherSession: tri(w.OtherSession), challenged: tri(w.Challenged),
+		otherSession: tri(w.OtherSession), challenged: tri(w.Challenged), namesLegacy: tri(w.NamesLegacy),
+		readableCode: tri(w.ReadableCode), badEvent: tri(w.BadEventFirst), batch: tri(w.Batch), idNull: tri(w.IDNull),
 	}
 	if len(w.Class) == 0 {
 		return m, fmt.Errorf("when: want a class")
 	}
 	for _, t := range []har.Tri{m.session, m.again, m.probeID, m.followed, m.rpc20, m.gone, m.toolErr, m.resumable, m.decoded, m.mislabelled,
-		m.elsewhere, m.otherSession, m.challenged} {
+		m.elsewhere, m.otherSession, m.challenged, m.namesLegacy, m.readableCode, m.badEvent, m.batch, m.idNull} {
 		m.flags = m.flags || t != har.Unknown
 	}
 	for _, c := range []struct {
@@ -88,7 +95,7 @@ func (w *When) compile() (matcher, error) {
 		{"answer", answerNames, w.Answer, &m.answer}, {"media", mediaNames, w.Media, &m.media},
 		{"reply", replyNames, w.Reply, &m.reply}, {"via", viaNames, w.Via, &m.via},
 		{"event", eventNames, w.Event, &m.event}, {"endpoint", endpointNames, w.Endpoint, &m.endpoint},
-		{"era", eraNames, w.Era, &m.era}, {"offer", offerNames, w.Offer, &m.offer},
+		{"era", eraNames, w.Era, &m.era}, {"offer", offerNames, w.Offer, &m.offer}, {"list", listNames, w.List, &m.list},
 	} {
 		for _, word := range c.list {
 			i := slices.Index(c.words, word)
@@ -182,6 +189,9 @@ func (m *matcher) evalSets(f *facts) har.Tri {
 		res = and(res, known(m.event, f.eventEnd, anyEvent))
 		res = and(res, known(m.endpoint, f.endpoint, anyEndpoint))
 	}
+	if m.list != 0 {
+		res = and(res, known(m.list, max(f.reply.list, listFilled), anyList))
+	}
 	if m.era != 0 && res != har.False {
 		res = and(res, known(m.era, f.req.era(), anyEra))
 	}
@@ -258,6 +268,9 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 		{m.decoded, f.undecoded == ""}, {m.mislabelled, f.mislabelled},
 		{m.elsewhere, f.location != "" && originOf(f.location) != f.origin},
 		{m.otherSession, f.otherSession()}, {m.challenged, f.challenge != ""},
+		{m.namesLegacy, f.reply.named && slices.ContainsFunc(f.reply.versions, func(v string) bool { return !modern(v) })},
+		{m.readableCode, f.reply.codeOK}, {m.badEvent, f.badEvent},
+		{m.batch, f.batch}, {m.idNull, f.reply.idState == "null"},
 	} {
 		if c.want == har.True && !c.is || c.want == har.False && c.is {
 			return har.False
