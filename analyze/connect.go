@@ -209,7 +209,7 @@ func (j *joiner) findDiscover(f *facts) *connect {
 // version after -32022, or once more after silence.
 func (c *connect) continues(f *facts) bool {
 	prev := c.probes[len(c.probes)-1]
-	if refusedThenAuthorized(prev, f) {
+	if refusedThenAuthorized(prev, f) || sentAgain(prev, f) {
 		return true
 	}
 	return f.req.key != c.probes[0].req.key
@@ -219,13 +219,19 @@ func refusedThenAuthorized(prev, f *facts) bool {
 	return (prev.status == 401 || prev.status == 403) && f.req.auth != "" && f.req.auth != prev.req.auth && f.req.method == prev.req.method
 }
 
+// sentAgain tells whether the HTTP library repeated a request by itself, on another connection: after 421 (Fetch standard,
+// HTTP-network-or-cache fetch).
+func sentAgain(prev, f *facts) bool {
+	return prev.status == 421 && prev.req.key == f.req.key && prev.req.method == f.req.method && prev.req.method != ""
+}
+
 func (c *connect) onlyStreams() bool { return len(c.streams) == len(c.all) }
 
 func (j *joiner) findInitialize(f *facts) *connect {
 	c := j.byInfo[f.caller()]
 	if c != nil && len(c.requests) == 0 {
 		last := decisive(c.inits)
-		if last == nil || refusedThenAuthorized(last, f) {
+		if last == nil || refusedThenAuthorized(last, f) || sentAgain(last, f) {
 			return c
 		}
 	}
@@ -295,7 +301,8 @@ func (j *joiner) supersede(c *connect, f *facts) {
 		if prev.superseded || prev.followed != nil {
 			continue
 		}
-		if refusedThenAuthorized(prev, f) && (f.class == probe || f.class == initialize || prev.req.call == f.req.call) {
+		authorized := refusedThenAuthorized(prev, f) && (f.class == probe || f.class == initialize || prev.req.call == f.req.call)
+		if authorized || sentAgain(prev, f) {
 			prev.superseded = true
 			return
 		}

@@ -34,6 +34,8 @@ func TestOutcomes(t *testing.T) {
 		{"silence", one(probing(1, "").ends(har.EndClientFIN).after(time.Second)), "failed | failed probe/silence | failed probe/silence"},
 		{"401", one(probing(1, answer("401 Unauthorized", "", ""))), "failed | failed probe/auth | failed probe/auth"},
 		{"401, then authorized", in(one(probing(1, answer("401 Unauthorized", "", ""))), authorized(modernOK)), "modern | modern probe/modern | modern probe/modern"},
+		{"421, sent again by the HTTP library", in(in(nil, probing(1, answer("421 Misdirected Request", "", "")), probing(1, answer("421 Misdirected Request", "", ""))), in(handshake(), toolList)...),
+			"legacy | legacy probe/http-4xx | legacy probe/http-4xx"},
 		{"corrective retry", in(nil, probing(1, js("400 Bad Request", unsupported(probe1, common))), probing(2, js("200 OK", discovered(`"server-discover-probe-2"`, `["2026-07-28"]`)))),
 			"modern | modern probe/modern | modern probe/modern"},
 		{"corrective retry refused", in(nil, probing(1, js("400 Bad Request", unsupported(probe1, common))), probing(2, js("400 Bad Request", unsupported(`"server-discover-probe-2"`, common)))),
