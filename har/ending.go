@@ -66,6 +66,13 @@ func Gone(c net.Conn) bool {
 	return ok && gone(s)
 }
 
+// Ended tells whether the peer of c has ended its side, by a FIN or a reset, read or not. Only Linux can tell without
+// reading.
+func Ended(c net.Conn) bool {
+	s, ok := socket(c).(syscall.Conn)
+	return ok && ended(s)
+}
+
 // socket is what lies at the bottom of c.
 func socket(c net.Conn) net.Conn {
 	for {

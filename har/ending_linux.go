@@ -6,8 +6,14 @@ import (
 	"unsafe"
 )
 
-// tcpClose is the state TCP_CLOSE of linux/tcp.h: no connection, such as after a reset.
-const tcpClose = 7
+// States of linux/tcp.h.
+const (
+	tcpTimeWait  = 6
+	tcpClose     = 7 // no connection, such as after a reset
+	tcpCloseWait = 8 // the peer has sent its FIN, we have not
+	tcpLastAck   = 9
+	tcpClosing   = 11
+)
 
 // unacknowledged tells whether bytes written to a living TCP connection have not reached the peer's kernel. SIOCOUTQ
 // (tcp(7); the same request as TIOCOUTQ) counts unsent bytes and those in flight, and is not cleared by a reset.
@@ -33,6 +39,21 @@ func gone(s syscall.Conn) bool {
 	state := byte(tcpClose)
 	raw.Control(func(fd uintptr) { state = tcpState(int(fd)) })
 	return state == tcpClose
+}
+
+// ended is false for a socket that we have closed.
+func ended(s syscall.Conn) bool {
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var state byte
+	raw.Control(func(fd uintptr) { state = tcpState(int(fd)) })
+	switch state {
+	case tcpTimeWait, tcpClose, tcpCloseWait, tcpLastAck, tcpClosing:
+		return true
+	}
+	return false
 }
 
 // tcpState is the first byte of struct tcp_info, tcpClose if it cannot be had.

@@ -19,12 +19,13 @@ type times struct {
 	lateMost     time.Duration // for this long in all; then the reset is passed on
 	halfServer   time.Duration // silence of the server behind the client's FIN
 	halfClient   time.Duration // silence of the client behind the server's FIN
+	settle       time.Duration // at Close, for endings that have arrived to be read
 }
 
 // usualTimes: Linux keeps a socket that was closed and whose peer has not ended for a minute, too.
 var usualTimes = times{
 	drainAnswer: time.Minute, drainRequest: time.Second, lateQuiet: time.Second, lateMost: 5 * time.Second,
-	halfServer: 5 * time.Minute, halfClient: time.Minute,
+	halfServer: 5 * time.Minute, halfClient: time.Minute, settle: time.Second,
 }
 
 // stuckAfter is from when on a write to the server is looked at.
@@ -308,6 +309,18 @@ func (r *relay) lookForReset() {
 	if har.Gone(r.client.sock) && r.client.wasReset() {
 		r.sawReset(wire.ToServer)
 	}
+}
+
+// unseen tells whether a side has ended and nobody has read that yet.
+func (r *relay) unseen() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for d, src := range [...]*leg{wire.ToServer: r.client, wire.ToClient: r.server} {
+		if !r.fin[d] && !r.reset[d] && har.Ended(src.sock) {
+			return true
+		}
+	}
+	return false
 }
 
 // stop ends both connections, whatever state they are in, and the tape.

@@ -242,6 +242,51 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
+// A client that has left before the door closes has left, also where nobody has read its FIN yet.
+func TestCloseSeesWhoHasLeft(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can tell without reading")
+	}
+	o := newOrigin(t, "http", false)
+	var w witness
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	patient := usualTimes
+	patient.settle = patience
+	r := &Reverse{To: o.url(), times: patient, Record: func(e har.Event) {
+		if e.Dir == wire.ToServer && len(e.Bytes) > 0 {
+			once.Do(func() { close(begun) })
+			<-goOn
+		}
+		w.record(e)
+	}}
+	addr, stop := openDoor(t, r)
+	client := dial(t, addr)
+	if _, err := client.Write([]byte(ask)); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	client.Close()
+	r.mu.Lock()
+	var x *relay
+	for x = range r.live {
+	}
+	r.mu.Unlock()
+	for deadline := time.Now().Add(patience); !x.unseen(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("the client's FIN does not arrive")
+		}
+	}
+	go func() {
+		<-r.ctx.Done()
+		close(goOn)
+	}()
+	stop()
+	if got := w.endings(1); !slices.Equal(got, []string{"request fin", "capture-stopped"}) {
+		t.Errorf("endings %q", got)
+	}
+}
+
 // errTimeout is err if it is a timeout.
 func errTimeout(err error) error {
 	var e net.Error

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,7 +207,8 @@ func (r *Reverse) watch() {
 	}
 }
 
-// Close stops accepting, ends all connections, and waits until the last event has been recorded.
+// Close stops accepting, ends all connections, and waits until the last event has been recorded. What a peer had ended
+// before is recorded as that.
 func (r *Reverse) Close() error {
 	r.init()
 	r.cancel()
@@ -222,11 +224,27 @@ func (r *Reverse) Close() error {
 		live = append(live, x)
 	}
 	r.mu.Unlock()
+	r.settle(live)
 	for _, x := range live {
 		x.stop()
 	}
 	r.wg.Wait()
 	return errors.Join(errs...)
+}
+
+// settle waits, not for long, until the relays have read the endings that have arrived.
+func (r *Reverse) settle(live []*relay) {
+	most := time.NewTimer(r.door.settle)
+	defer most.Stop()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for slices.ContainsFunc(live, (*relay).unseen) {
+		select {
+		case <-most.C:
+			return
+		case <-look.C:
+		}
+	}
 }
 
 func (r *Reverse) notice(words string) {
