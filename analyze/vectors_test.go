@@ -96,6 +96,8 @@ func (v *vector) scene(t testing.TB) ([]step, int) {
 		before, s = one(httpSSE("")), overMessages(probing(1, v.answer(probe1)))
 	case "initialize":
 		s = initializing(v.answer("0"))
+	case "initialize-stream":
+		before, s = one(httpSSE(event(success("0", initResult)))), overMessages(initializing(v.answer("0")))
 	case "initialize-session":
 		s = step{req: post(`{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":`+clientInfo+`},"jsonrpc":"2.0","id":0}`, session), resp: v.answer("0")}
 	case "initialize-sse":
@@ -110,10 +112,6 @@ func (v *vector) scene(t testing.TB) ([]step, int) {
 		before, s = modern, callingModern("tools/call", 3, v.answer("3"))
 	case "call-sse":
 		before, s = stream, overMessages(calling("tools/call", 3, v.answer("3")))
-	case "call-again":
-		before, s = renewed("")[:5], step{}
-		s = before[4]
-		before, s.resp = before[:4], v.answer("4")
 	case "optional":
 		before, s = handshake(), calling("prompts/list", 2, v.answer("2"))
 	case "optional-bare":
