@@ -39,6 +39,7 @@ const (
 	gotBytes kind = iota
 	gotLost
 	gotFIN
+	gotBareFIN // of TLS: a FIN without close_notify
 	gotRST
 	gotNote
 	gotEnd // nothing more will come

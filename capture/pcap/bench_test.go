@@ -105,4 +105,3 @@ func BenchmarkImport(b *testing.B) {
 		})
 	}
 }
-

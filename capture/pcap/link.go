@@ -210,6 +210,8 @@ func (m *Importer) pass(l *link, o *occurrence) {
 		}
 	case gotFIN:
 		e.End = har.EndFIN
+	case gotBareFIN:
+		e.End = har.EndNoCloseNotify
 	case gotRST:
 		e.End = har.EndRST
 	case gotNote:

@@ -27,7 +27,7 @@ func (a *app) importCommand() *cobra.Command {
 		Use:   "import FILE",
 		Short: "turn a packet capture or a HAR file into a recording",
 		Long: `Import reads a packet capture (pcap or pcapng, also in gzip or zstd, - for stdin) and writes the recording that a proxy on
-the wire would have made: the same bytes and endings. What the capture lost is noted, never guessed. An origin is kept
+the wire would have made: the same bytes and endings. TLS 1.2 and 1.3 are read with --keylog or a capture's own secrets. What the capture lost is noted, never guessed. An origin is kept
 whole once one exchange there is MCP; --all-http keeps every HTTP exchange. FILE may also be HAR 1.2, whose cuts and
 endings are not known. Counters go to stderr.`,
 		Example: `  mcptap import capture.pcapng --out session.mcptap
@@ -45,6 +45,7 @@ endings are not known. Counters go to stderr.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "", "`FILE` to write; never overwritten (default mcptap-YYYYMMDD-HHMMSS.mcptap)")
+	f.StringVar(&o.keylog, "keylog", "", "read TLS secrets from this NSS key log `FILE` (default $SSLKEYLOGFILE)")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids as they are")
 	f.BoolVar(&o.allHTTP, "all-http", false, "keep HTTP that is not MCP too")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 if bytes of the capture are unexplained or missing")

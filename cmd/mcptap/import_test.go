@@ -171,3 +171,27 @@ func TestImportHAR(t *testing.T) {
 		t.Errorf("not HAR: exit %d", code)
 	}
 }
+
+func TestImportKeylog(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("keys", []byte("# none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		env  string
+		args []string
+		code int
+	}{
+		{"there", "", []string{"--keylog", "keys"}, 0},
+		{"not there", "", []string{"--keylog", "nothing"}, 2},
+		{"from the environment", "SSLKEYLOGFILE=keys", nil, 0},
+		{"from the environment, not there", "SSLKEYLOGFILE=nothing", nil, 0},
+	} {
+		var stderr bytes.Buffer
+		args := append([]string{"import", "-", "--dry-run"}, tt.args...)
+		if code := run(args, bytes.NewReader(capturedBytes("")), &stderr, &stderr, []string{tt.env}); code != tt.code {
+			t.Errorf("%s: exit %d, want %d: %s", tt.name, code, tt.code, &stderr)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/mcptap/mcptap/capture/pcap"
@@ -70,19 +71,26 @@ func (a *app) convert(name string, r io.Reader) (io.ReadCloser, error) {
 	}
 	defer os.RemoveAll(dir)
 	out := dir + "/capture.mcptap"
-	if err := a.importFrom(name, io.NopCloser(r), &importOptions{out: out, quiet: true, keylog: a.getenv("SSLKEYLOGFILE")}); err != nil {
+	if err := a.importFrom(name, io.NopCloser(r), &importOptions{out: out, quiet: true}); err != nil {
 		return nil, err
 	}
 	return os.Open(out) // its name goes with the folder
 }
 
-// keylog reads the key log of that name, if there is one to be read.
+// keylog reads the key log of that name, without a name the one that SSLKEYLOGFILE names, if it is there.
 func (a *app) keylog(name string) (*pcap.KeyLog, error) {
 	keys := new(pcap.KeyLog)
+	asked := name != ""
+	if !asked {
+		name = a.getenv("SSLKEYLOGFILE")
+	}
 	if name == "" {
 		return keys, nil
 	}
 	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		return keys, nil
+	}
 	if err != nil {
 		return nil, fileTrouble(name, err)
 	}
