@@ -107,10 +107,9 @@ func (m *Importer) look(c *conn, l *link, from int, b []byte) {
 	l.prefix[from] = append(l.prefix[from], b[:min(len(b), prefixBytes-min(prefixBytes, len(l.prefix[from])))]...)
 	v := judge(l.prefix[from], l.client < 0 || l.client == from, l.client < 0 || l.client != from)
 	l.judged[from] = v
-	client := l.client
+	client := from
 	switch v {
 	case asks, clientHello:
-		client = from
 	case answers, serverHello:
 		client = 1 - from
 	default:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,9 @@ func (a *app) importFile(name string, o *importOptions) error {
 	return a.importFrom(name, f, o)
 }
 
+// gcPercent keeps what an import of a long capture takes below 100 MiB: most of it is buffers that are used again.
+const gcPercent = 40
+
 // importFrom imports what f holds.
 func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 	in, head, closer, err := unpacked(f)
@@ -83,6 +87,7 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 		return notCapture(name, err)
 	}
 	defer r.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	r.Secrets = func(b []byte) { _ = keys.Add(bytes.NewReader(b)) }
 	notice := a.noticeUnless(o.quiet)
 	m := &pcap.Importer{AllHTTP: o.allHTTP, Keys: keys, Notice: func(s string) { notice("%s: %s", name, s) }}
