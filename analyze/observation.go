@@ -184,7 +184,12 @@ func answerOf(x *har.Exchange, v *har.View) set {
 			return unreachable
 		}
 	}
-	if v.Response == nil {
+	switch {
+	case lossy(x) && v.Response == nil:
+		return anyAnswer &^ unreachable
+	case lossy(x):
+		return cut | stalled | whole
+	case v.Response == nil:
 		return headless(x, v)
 	}
 	m := v.Response
@@ -201,6 +206,18 @@ func answerOf(x *har.Exchange, v *har.View) set {
 		return stalled
 	}
 	return cut | stalled | whole
+}
+
+// lossy tells whether bytes of the exchange are known to be missing or doubtful: a packet capture lost them, did not keep
+// them, began behind them, or holds two copies that differ.
+func lossy(x *har.Exchange) bool {
+	return slices.ContainsFunc(x.Notes, func(note string) bool {
+		switch word, _, _ := strings.Cut(note, ":"); word {
+		case har.NoteGap, har.NoteSnaplen, har.NoteStart, har.NoteConflict:
+			return true
+		}
+		return false
+	})
 }
 
 // headless is answerOf for an exchange without a final response head.

@@ -143,6 +143,11 @@ var probeRows = []row{
 	{"probe/http+sse", in(nil, httpSSE(event(failure("1", -32601, noMethod))), overMessages(probingAs("1", answer("202 Accepted", "text/plain", "Accepted")))), 0, "legacy-fallback probe/rpc-error", "legacy-fallback probe/rpc-error"},
 	{"probe/http+sse refused", in(nil, httpSSE(""), overMessages(probingAs("1", answer("404 Not Found", "text/plain", "no")))), 0, "legacy-fallback probe/http-4xx", "network-error probe/http-error-over-sse"},
 	{"probe/capture stopped", one(probing(1, "").ends(har.EndStopped)), 0, "inconclusive ", "inconclusive "},
+	{"probe/gap in the body", one(probing(1, js("200 OK", discovered(probe1, `["2026-07-28"]`))[:140]).noted("gap: 9 bytes before byte 140 of the response")), 0, "inconclusive ", "inconclusive "},
+	{"probe/gap in a chunked body", one(probing(1, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n80\r\n{\"json\r\n0\r\n\r\n").noted("gap: 122 bytes before byte 90 of the response")), 0, "inconclusive ", "inconclusive "},
+	{"probe/gap before the head", one(probing(1, "ent-length: 2\r\n\r\n{}").noted("gap: 20 bytes before byte 0 of the response")), 0, "inconclusive ", "inconclusive "},
+	{"probe/short snaplen", one(probing(1, "HTTP/1.1 200 OK\r\ncontent-ty").noted("snaplen").ends(har.EndClientFIN)), 0, "inconclusive ", "inconclusive "},
+	{"probe/gap in a stream", one(probing(1, sse("data: {\"jsonrpc\":\"2.0\",\"id\":1}\n\n")).noted("gap: 99 bytes before byte 90 of the response")), 0, "inconclusive ", "inconclusive "},
 }
 
 func make20k() []byte {
