@@ -96,6 +96,19 @@ var redactCases = []redactCase{
 		wantURL: "https://h.example/cb?code=redacted&state=keep&access_token=redactedxxx#x",
 	},
 	{
+		name:    "names of parameters, encoded",
+		req:     "GET /cb?Access%5FToken=abcdefgh&%73tate=keep&x%3Fcode=keep&session%49d=0b7d2f5e HTTP/1.1\r\n\r\n",
+		wantReq: "GET /cb?Access%5FToken=redacted&%73tate=keep&x%3Fcode=keep&session%49d=sessio-1 HTTP/1.1\r\n\r\n",
+		kinds:   "query session",
+		url:     "https://h.example/cb?Access%5FToken=abcdefgh&%73tate=keep",
+		wantURL: "https://h.example/cb?Access%5FToken=redacted&%73tate=keep",
+	},
+	{
+		name: "arguments of tools that are named as secrets are",
+		req: asPost(jsonType, `{"method":"tools/call","params":{"name":"log_in","arguments":{"user":"u","password":"open sesame",`+
+			`"api_key":"k1k1k1k1","api\u004bey":"k2k2k2k2","code":"c1c1c1c1"}}}`),
+	},
+	{
 		name:     "what a parameter held comes back decoded",
 		req:      "GET /?api_key=a%2Fbcdefgh HTTP/1.1\r\n\r\n",
 		wantReq:  "GET /?api_key=redactedxxx HTTP/1.1\r\n\r\n",

@@ -32,18 +32,72 @@ func (s *scan) member(i int) int {
 	return s.memberValue(end)
 }
 
-// codes finds the members `code` of a text that has a grant_type.
-func (s *scan) codes() {
-	for i := 0; ; {
-		n := bytes.Index(s.t[i:], []byte(`code`))
+// grantMembers finds the members of that name in a text that has a grant_type.
+func (s *scan) grantMembers() {
+	for name := range grantMembers {
+		for i := 0; ; {
+			n := bytes.Index(s.t[i:], []byte(name))
+			if n < 0 {
+				break
+			}
+			i += n + len(name)
+			if n = i - len(name) - 1; n >= 0 && (s.t[n] == '"' || s.t[n] == '\'') {
+				i = max(i, s.memberValue(i))
+			}
+		}
+	}
+	s.escapedMembers(grantMembers)
+}
+
+// escapedMembers finds the members of these names that have a letter escaped, as in "access\u005ftoken".
+func (s *scan) escapedMembers(names map[string]bool) {
+	const most = 8 * longestName // of a name with all of its letters escaped
+	t := s.t
+	for end := 0; ; {
+		n := bytes.Index(t[end:], []byte(`\u00`))
 		if n < 0 {
 			return
 		}
-		i += n + len(`code`)
-		if n = i - len(`code`) - 1; n >= 0 && (s.t[n] == '"' || s.t[n] == '\'') {
-			i = max(i, s.memberValue(i))
+		off := end + n
+		begin := max(0, off-most)
+		for end = off; end < len(t) && end-off < most && inEscapedName(t[end]); {
+			end++
+		}
+		for off > begin && inEscapedName(t[off-1]) {
+			off--
+		}
+		stop := end
+		for stop > off && t[stop-1] == '\\' { // those before the quotation mark
+			stop--
+		}
+		name := string(unescapedName(t[off:stop]))
+		if name == "grant_type" {
+			s.grant = true
+		}
+		if names[name] {
+			end = max(end, s.memberValue(stop))
 		}
 	}
+}
+
+func inEscapedName(c byte) bool { return c == '\\' || class[c]&(letterOrDigit|underscoreChar) != 0 }
+
+// unescapedName undoes the escapes \u00XX of a member name, however many backslashes they have.
+func unescapedName(name []byte) []byte {
+	out := make([]byte, 0, len(name))
+	for i := 0; i < len(name); i++ {
+		at := i
+		for at < len(name) && name[at] == '\\' {
+			at++
+		}
+		if at > i && at+4 < len(name) && string(name[at:at+3]) == "u00" && hexValue(name[at+3]) >= 0 && hexValue(name[at+4]) >= 0 {
+			out = append(out, byte(hexValue(name[at+3])<<4|hexValue(name[at+4])))
+			i = at + 4
+		} else {
+			out = append(out, name[i])
+		}
+	}
+	return out
 }
 
 // memberValue adds the JSON string that is the value of the member whose name ends at i.

@@ -35,7 +35,7 @@ var fieldNames = map[fieldKind][]string{
 	secretField: {
 		"api-key", "apikey", "x-api-key", "x-apikey", "x-goog-api-key", "x-functions-key", "x-rapidapi-key", "x-auth-key",
 		"ocp-apim-subscription-key", "x-amz-security-token", "x-auth-token", "x-access-token", "x-session-token",
-		"private-token", "x-csrf-token", "x-xsrf-token", "x-auth", "x-secret", "x-password", "cf-access-jwt-assertion",
+		"private-token", "x-csrf-token", "x-xsrf-token", "x-auth", "x-secret", "x-password", "cf-access-jwt-assertion", "dpop",
 	},
 	framingField: {
 		"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "host", "accept", "accept-encoding", "date",
@@ -72,10 +72,14 @@ var secretParameters = setOf("access_token", "token", "auth_token", "id_token", 
 // sessionParameters are the URL parameters that hold a session id, in lower case: HTTP+SSE endpoints have them.
 var sessionParameters = setOf("sessionid", "session_id", "session-id", "mcp-session-id")
 
-// secretMembers are JSON members, by RFC 6749, 7591, 7636, 8628 and 8693. `code` is one only beside a `grant_type`.
+// secretMembers are JSON members, by RFC 6749, 7591, 7636, 8628 and 8693.
 var secretMembers = setOf("access_token", "refresh_token", "id_token", "client_secret", "registration_access_token",
 	"code_verifier", "device_code", "subject_token", "actor_token", "client_assertion", "accessToken", "refreshToken",
 	"idToken", "clientSecret")
+
+// grantMembers are JSON members that hold secrets only in a text that has a `grant_type`: elsewhere their names are those
+// of tools' arguments, which are kept.
+var grantMembers = setOf("code", "password", "assertion", "api_key", "apiKey")
 
 // cursorMembers hold what looks like a secret and is none: MCP's opaque positions and ids.
 var cursorMembers = setOf("cursor", "nextCursor", "progressToken")
@@ -173,6 +177,9 @@ func setOf(names ...string) map[string]bool {
 
 // longestName is the length of the longest field or parameter name that is looked up.
 const longestName = 63
+
+// longestEncoded is the length of the longest parameter name that is looked up, percent-encoded.
+const longestEncoded = 3 * longestName
 
 // A namedField is a field that is looked at by name.
 type namedField struct {

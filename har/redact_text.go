@@ -30,8 +30,9 @@ func (r *Redactor) scanText(ri int) {
 	s.each('S', (*scan).member)
 	s.each('I', (*scan).key)
 	s.each('-', (*scan).keyOrPrivateKey)
+	s.escapedMembers(secretMembers)
 	if s.grant {
-		s.codes()
+		s.grantMembers()
 	}
 }
 
@@ -81,6 +82,9 @@ var triggers, before = func() (t [256]uint8, before [2][256]uint16) {
 		for n := range names {
 			allow(n, '=')
 		}
+	}
+	for _, c := range "0123456789abcdef" { // of a name's percent-encoded end
+		allow(string([]rune{c, c}), '=')
 	}
 	for n := range secretMembers {
 		for i := range n {

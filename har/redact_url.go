@@ -30,7 +30,7 @@ func (s *scan) userinfo(i int) int {
 func (s *scan) parameter(i int) int {
 	t := s.t
 	off := i
-	for off > 0 && i-off <= longestName && class[t[off-1]]&(base64URL|plainChar) != 0 {
+	for off > 0 && i-off <= longestEncoded && (class[t[off-1]]&(base64URL|plainChar) != 0 || t[off-1] == '%') {
 		off--
 	}
 	if off == 0 || off == i {
@@ -56,13 +56,20 @@ func (r *Redactor) scanFirstParameter(ri int) {
 	}
 }
 
-// named looks up the parameter whose name stands from off to the = at i.
+// named looks up the parameter whose name, percent-encoded or not, stands from off to the = at i.
 func (s *scan) named(off, i int) int {
-	if i-off > longestName {
+	if i-off > longestEncoded {
+		return 0
+	}
+	name, kind := s.t[off:i], query
+	if bytes.IndexByte(name, '%') >= 0 {
+		name = percentDecode(name)
+	}
+	if len(name) > longestName {
 		return 0
 	}
 	var buf [longestName]byte
-	name, kind := lower(buf[:0], s.t[off:i]), query
+	name = lower(buf[:0], name)
 	if sessionParameters[string(name)] {
 		kind = session
 	} else if !secretParameters[string(name)] {
