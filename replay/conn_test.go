@@ -281,31 +281,40 @@ func TestHostileRecording(t *testing.T) {
 }
 
 func TestRequestTooLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sends 80 MiB")
-	}
-	p := &Player{}
-	addr, _ := play(t, p)
-	c := dial(t, addr)
-	c.send("POST /mcp HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")
-	go func() {
-		block := make([]byte, 1<<20)
-		for range 80 {
-			if _, err := c.Write(block); err != nil {
-				return
+	for _, tt := range []struct{ name, head string }{
+		{"as it says", "POST /mcp HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"},
+		{"as it turns out", "POST /mcp HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := &Player{}
+			addr, _ := play(t, p)
+			c := dial(t, addr)
+			c.send(tt.head)
+			if strings.Contains(tt.head, "chunked") {
+				if testing.Short() {
+					t.Skip("sends 80 MiB")
+				}
+				go func() {
+					block := make([]byte, 1<<20)
+					for range 80 {
+						if _, err := c.Write(block); err != nil {
+							return
+						}
+					}
+				}()
 			}
-		}
-	}()
-	if got, end := c.rest(); got != "" || end != har.EndFIN {
-		t.Errorf("got %q, %s", got, end)
-	}
-	if m := p.Result().Misses; len(m) != 1 || m[0].Request != "POST /mcp" {
-		t.Errorf("misses: %+v", m)
-	}
-	c.Close()
-	p.Close()
-	if n := p.held.Load(); n != 0 {
-		t.Errorf("%d bytes are still counted as held", n)
+			if got, end := c.rest(); got != "" || end != har.EndFIN {
+				t.Errorf("got %q, %s", got, end)
+			}
+			if m := p.Result().Misses; len(m) != 1 || m[0].Request != "POST /mcp" {
+				t.Errorf("misses: %+v", m)
+			}
+			c.Close()
+			p.Close()
+			if n := p.held.Load(); n != 0 {
+				t.Errorf("%d bytes are still counted as held", n)
+			}
+		})
 	}
 }
 

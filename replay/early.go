@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 	"time"
+
+	"github.com/mcptap/mcptap/har/wire"
 )
 
 // unfinished deals with a request that is not whole: recordings may have an answer to its head or to a part of it. more:
@@ -10,6 +12,10 @@ import (
 func (c *conn) unfinished(f *found) (more bool) {
 	if f.head == nil {
 		return !f.opaque || c.notHTTP(f)
+	}
+	if f.head.Framing == wire.ByLength && f.head.Length > maxRequest {
+		c.tooLarge()
+		return false
 	}
 	if acted, more := c.byHead(f); acted || more {
 		return more

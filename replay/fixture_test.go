@@ -153,7 +153,7 @@ func dial(t testing.TB, addr string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nc.SetDeadline(time.Now().Add(10 * time.Second))
+	nc.SetDeadline(time.Now().Add(time.Minute))
 	t.Cleanup(func() { nc.Close() })
 	return &client{t, nc}
 }
