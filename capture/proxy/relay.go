@@ -20,12 +20,14 @@ type times struct {
 	halfServer   time.Duration // silence of the server behind the client's FIN
 	halfClient   time.Duration // silence of the client behind the server's FIN
 	settle       time.Duration // at Close, for endings that have arrived to be read
+	drainStopped time.Duration // at Close, for the client to take what there is of an unfinished response
 }
 
 // usualTimes: Linux keeps a socket that was closed and whose peer has not ended for a minute, too.
 var usualTimes = times{
 	drainAnswer: time.Minute, drainRequest: time.Second, lateQuiet: time.Second, lateMost: 5 * time.Second,
 	halfServer: 5 * time.Minute, halfClient: time.Minute, settle: time.Second,
+	drainStopped: 250 * time.Millisecond,
 }
 
 // stuckAfter is from when on a write to the server is looked at.
@@ -44,7 +46,8 @@ type relay struct {
 	id             uint64
 	client, server *leg
 	tape           *tape
-	writing        atomic.Int64 // since when a write to the server has been going on, Unix nanoseconds; 0 if none is
+	writing        atomic.Int64  // since when a write to the server has been going on, Unix nanoseconds; 0 if none is
+	answered       chan struct{} // closed when nothing more is passed on to the client
 
 	mu     sync.Mutex // guards what follows, and makes the tape's order that of host
 	host   hostEditor
@@ -54,10 +57,12 @@ type relay struct {
 	late   bool      // response bytes came behind the client's FIN
 	until  time.Time // valid iff fin and reset of the client: when to stop reading the server
 	passed bool      // the last reset was passed on
+	broken bool      // breakOff closes the client's connection
 }
 
 func newRelay(d *door, id uint64, client, server *leg, t *tape) *relay {
-	return &relay{door: d, id: id, client: client, server: server, tape: t, host: hostEditor{authority: d.authority}}
+	return &relay{door: d, id: id, client: client, server: server, tape: t, answered: make(chan struct{}),
+		host: hostEditor{authority: d.authority}}
 }
 
 // legs gives where bytes of direction d come from and where they go.
@@ -76,6 +81,7 @@ func (r *relay) run() {
 		r.pump(wire.ToServer)
 	}()
 	r.pump(wire.ToClient)
+	close(r.answered)
 	<-done
 	r.stop()
 }
@@ -323,12 +329,37 @@ func (r *relay) unseen() bool {
 	return false
 }
 
+// breakOff is stop where nobody has ended the connection. A client in the middle of a response is sent a reset, behind
+// what there is of the response: a FIN would say that it is whole.
+func (r *relay) breakOff() {
+	r.mu.Lock()
+	r.tape.last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
+	r.broken = r.reset[wire.ToClient] || !r.fin[wire.ToClient] && !r.host.slicer.Idle(wire.ToClient)
+	broken := r.broken
+	r.mu.Unlock()
+	r.stop()
+	if !broken {
+		return
+	}
+	until := time.Now().Add(r.door.drainStopped)
+	most := time.NewTimer(r.door.drainStopped)
+	defer most.Stop()
+	select {
+	case <-r.answered:
+	case <-most.C:
+	}
+	har.Reset(r.client.sock, time.Until(until))
+}
+
 // stop ends both connections, whatever state they are in, and the tape.
 func (r *relay) stop() {
 	r.mu.Lock()
 	r.tape.last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
+	broken := r.broken
 	r.mu.Unlock()
-	r.client.sock.Close()
+	if !broken {
+		r.client.sock.Close()
+	}
 	r.server.sock.Close()
 	r.tape.hand()
 }

@@ -228,7 +228,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if d := time.Since(began); d > time.Second {
 		t.Errorf("closing took %v", d)
 	}
-	client.await("end", func() bool { return client.sees != "open" })
+	client.await("end", func() bool { return client.sees == "rst" })
 	server.await("end", func() bool { return server.sees != "open" })
 	waiting.SetReadDeadline(time.Now().Add(patience))
 	if _, err := waiting.Read(make([]byte, 1)); err == nil || errors.Is(err, errTimeout(err)) {
@@ -239,6 +239,70 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 	if n := shared.Load(); n != 2 {
 		t.Errorf("%d connections were counted by both doors, want 2", n)
+	}
+}
+
+// What a client sees when the door closes: a FIN would say that the response is whole.
+func TestCloseBreaksOffResponses(t *testing.T) {
+	large := strings.Repeat("data: 0123456789\n\n", 1<<14)
+	for _, tt := range []struct{ name, answer, sees string }{
+		{"no answer", "", "fin"},
+		{"a whole answer", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "fin"},
+		{"an interim answer", "HTTP/1.1 100 Continue\r\n\r\n", "fin"},
+		{"a part of a head", "HTTP/1.1 200 OK\r\nContent-", "rst"},
+		{"a part of a length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok", "rst"},
+		{"no last chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", "rst"},
+		{"a body that the end delimits", "HTTP/1.1 200 OK\r\n\r\n" + large, "rst"},
+		{"a tunnel", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello", "rst"},
+		{"no HTTP", "220 smtp.example\r\n", "rst"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newOrigin(t, "http", false)
+			var w witness
+			addr, stop := openDoor(t, &Reverse{To: o.url(), Record: w.record})
+			client := newSide(t, newLeg(dial(t, addr)), false)
+			server := o.accept(t)
+			client.send([]byte(ask))
+			server.await("request", func() bool { return len(server.got) > 0 })
+			server.send([]byte(tt.answer))
+			client.await("answer", func() bool { return len(client.got) == len(tt.answer) })
+			stop()
+			client.await("end", func() bool { return client.sees != "open" })
+			if client.sees != tt.sees || string(client.got) != tt.answer {
+				t.Errorf("the client sees %s behind %d bytes, want %s behind %d", client.sees, len(client.got), tt.sees, len(tt.answer))
+			}
+			if got := w.endings(1); !slices.Equal(got, []string{"capture-stopped"}) {
+				t.Errorf("endings %q", got)
+			}
+		})
+	}
+}
+
+// A client that takes nothing does not keep the door open.
+func TestCloseDoesNotWaitForReaders(t *testing.T) {
+	o := newOrigin(t, "http", false)
+	addr, stop := openDoor(t, &Reverse{To: o.url(), Record: func(har.Event) {}})
+	client := dial(t, addr)
+	if _, err := client.Write([]byte(ask)); err != nil {
+		t.Fatal(err)
+	}
+	server := o.accept(t)
+	server.await("request", func() bool { return len(server.got) > 0 })
+	flood := make(chan error, 1)
+	go func() {
+		_, err := server.leg.conn.Write(append([]byte("HTTP/1.1 200 OK\r\n\r\n"), make([]byte, 64<<20)...))
+		flood <- err
+	}()
+	if _, err := io.ReadFull(client, make([]byte, 1<<10)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := <-flood; err == nil {
+		t.Error("the server could send all of its answer")
+	}
+	client.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.Copy(io.Discard, client); har.ReadEnding(err) != har.EndRST {
+		t.Errorf("the client reads %v, want a reset", err)
 	}
 }
 

@@ -208,7 +208,7 @@ func (r *Reverse) watch() {
 }
 
 // Close stops accepting, ends all connections, and waits until the last event has been recorded. What a peer had ended
-// before is recorded as that.
+// before is recorded as that. A client in the middle of a response sees a reset, any other a FIN.
 func (r *Reverse) Close() error {
 	r.init()
 	r.cancel()
@@ -226,7 +226,7 @@ func (r *Reverse) Close() error {
 	r.mu.Unlock()
 	r.settle(live)
 	for _, x := range live {
-		x.stop()
+		r.wg.Go(x.breakOff)
 	}
 	r.wg.Wait()
 	return errors.Join(errs...)
