@@ -13,12 +13,12 @@ func (c *conn) unfinished(f *found) (more bool) {
 	if f.head == nil {
 		return !f.opaque || c.notHTTP(f)
 	}
+	if acted, more := c.byHead(f); acted || more {
+		return more
+	}
 	if f.head.Framing == wire.ByLength && f.head.Length > maxRequest {
 		c.tooLarge()
 		return false
-	}
-	if acted, more := c.byHead(f); acted || more {
-		return more
 	}
 	if !f.opaque {
 		return true

@@ -278,6 +278,17 @@ func TestAnswerBeforeTheBody(t *testing.T) {
 	}
 }
 
+// The server may have refused a request that is larger than the player would take.
+func TestAnswerToARequestThatIsTooLarge(t *testing.T) {
+	request := "POST /mcp HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n{"
+	x := taped(1, request, har.EndFIN, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+	within(t, &Player{Exchanges: []*har.Exchange{x}}, func(t *testing.T, l *pipes) {
+		c := l.dial()
+		io.WriteString(c, request)
+		expectReads(t, c, read{0, string(x.Response.Raw)}, read{0, ""})
+	})
+}
+
 // An upgraded connection goes on as recorded: the server's bytes wait for the client's that came before them.
 func TestTunnel(t *testing.T) {
 	request := "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
