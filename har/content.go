@@ -17,6 +17,9 @@ import (
 // maxContent is how many bytes a View decodes of one body.
 const maxContent = 64 << 20
 
+// ErrContentLimit is why a sound body is not decoded to its end: it goes beyond what DecodeContent was allowed.
+var ErrContentLimit = errors.New("not decoded to its end")
+
 // maxCodings is how many encodings on top of one another are undone.
 const maxCodings = 4
 
@@ -29,7 +32,7 @@ func DecodeContent(encoding string, body []byte, max int) ([]byte, error) {
 	}
 	codings := strings.Split(encoding, ",")
 	if len(codings) > maxCodings {
-		return body, fmt.Errorf("%d content codings on top of one another: at most %d are undone", len(codings), maxCodings)
+		return body, fmt.Errorf("%d content codings on top of one another: at most %d are undone: %w", len(codings), maxCodings, ErrContentLimit)
 	}
 	for i := len(codings) - 1; i >= 0; i-- {
 		coding := strings.ToLower(strings.Trim(codings[i], " \t"))
@@ -57,7 +60,7 @@ func decodeOne(coding string, body []byte, max int) ([]byte, error) {
 	_, err = io.Copy(&out, io.LimitReader(r, int64(max)+1))
 	switch {
 	case out.Len() > max:
-		return out.Bytes()[:max], fmt.Errorf("%s content: more than %d bytes", coding, max)
+		return out.Bytes()[:max], fmt.Errorf("%s content: more than %d bytes: %w", coding, max, ErrContentLimit)
 	case err != nil:
 		return out.Bytes(), fmt.Errorf("%s content: %w", coding, err)
 	}

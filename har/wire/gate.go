@@ -33,6 +33,15 @@ func ParseRPC(text []byte) RPC {
 	return parseOne(text, top)
 }
 
+// Why texts are not parsed although they may be JSON.
+const (
+	whyLong = "longer than 64 MiB"
+	whyDeep = "nested deeper than 256 levels"
+)
+
+// TooLarge tells whether the text was not parsed because of MaxJSON or MaxDepth, so that it may be JSON all the same.
+func (r *RPC) TooLarge() bool { return !r.JSON && (r.Why == whyLong || r.Why == whyDeep) }
+
 // refuse says why text must not be given to gjson, whose recursion on deep nesting cannot be caught (gjson #391), or
 // that it is no JSON.
 func refuse(text []byte) string {
@@ -40,9 +49,9 @@ func refuse(text []byte) string {
 	case blank(text):
 		return "empty"
 	case len(text) > MaxJSON:
-		return "longer than 64 MiB"
+		return whyLong
 	case tooDeep(text):
-		return "nested deeper than 256 levels"
+		return whyDeep
 	case !utf8.Valid(text):
 		return "not UTF-8"
 	case !gjson.ValidBytes(text):
