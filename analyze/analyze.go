@@ -74,15 +74,17 @@ type analysis struct {
 func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
 	a := &analysis{chosen: chosen, byN: make(map[int]*facts, len(all))}
 	mcp := map[string]bool{}
+	servers := map[string]bool{}
 	for _, f := range all {
 		if f.mcp {
-			mcp[f.origin] = true
+			mcp[f.origin], servers[f.server] = true, true
 		}
 	}
 	j := newJoiner()
 	var loose []*facts
 	for _, f := range all {
-		if !mcp[f.origin] && !o.AllHTTP {
+		astray := f.requestAlien != alienUnknown && (len(mcp) == 0 || servers[f.server])
+		if !mcp[f.origin] && !o.AllHTTP && !astray {
 			continue
 		}
 		a.facts, a.byN[f.n] = append(a.facts, f), f

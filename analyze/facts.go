@@ -178,7 +178,12 @@ type facts struct {
 	complete    har.Tri
 	notes       []string
 	late        int
-	body        string // empty, json, not-json, html, text, event-stream, opaque
+	headless    spanned // bytes that came where a response head was awaited, and are none
+	alien       alien   // what these look like
+	limit       string  // which limit of the analysis kept the body from being read, "" if none
+	notUTF8     spanned // the first byte of a JSON body that is not UTF-8; ok is false where it cannot be named
+	badUTF8     bool    // the body is JSON but for bytes that are not UTF-8
+	body        string  // empty, json, not-json, html, text, event-stream, opaque
 	bodyAt      spanned
 	statusAt    spanned // the final response's status line
 	retry       string  // Retry-After
@@ -206,6 +211,7 @@ type facts struct {
 	dropped          int // replies beyond maxStreamReplies
 
 	reqBytes, respBytes int
+	requestAlien        alien // the protocol that the client spoke instead of HTTP/1.1
 
 	ifClosed   *facts          // the same, with a reset of a close-delimited body taken for its end
 	lax        [readers]*facts // the same as the lenient readers see it; nil where that changes nothing

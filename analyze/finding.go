@@ -71,6 +71,12 @@ func FindingIDs() []string {
 	for _, t := range otherFindings {
 		ids = append(ids, t.id)
 	}
+	for _, t := range notHTTPBy {
+		ids = append(ids, t.id)
+	}
+	for _, t := range requestNotHTTPBy[alienTLS:] {
+		ids = append(ids, t.id)
+	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -84,6 +90,7 @@ func (a *analysis) find() []Finding {
 			a.findByRule(p, f)
 		}
 		a.findInBytes(f)
+		a.findRequestNotHTTP(f)
 	}
 	for _, v := range a.conversations {
 		a.findHandshake(v)
@@ -205,6 +212,15 @@ func (f *facts) word(name string) string {
 		return seconds(f.finished.Sub(f.started))
 	case "end":
 		return endWords[f.end]
+	case "ending":
+		if len(f.notes) > 0 {
+			return endWords[f.end] + " (" + strings.Join(f.notes, ", ") + ")"
+		}
+		return endWords[f.end]
+	case "bytes":
+		return strconv.Itoa(f.headless.len)
+	case "limit":
+		return f.limit
 	case "location":
 		return f.location
 	case "versions":
@@ -223,8 +239,6 @@ func (f *facts) word(name string) string {
 		return f.endpointURL
 	case "path":
 		return f.path()
-	case "note":
-		return strings.Join(f.notes, ", ")
 	case "accept":
 		return f.req.accept
 	case "event":

@@ -8,6 +8,10 @@ import (
 
 // otherFindings are those that no single rule stands for.
 var otherFindings = []template{
+	{"server-unreachable", severe, byNobody, "the server was not reached ({ending})", "check that the server runs, and the network to it"},
+	{"answer-head-unfinished", severe, byServer, "the head of the answer to {method} had {bytes} bytes and was not whole when the client left, after {wait}", "end the head with an empty line"},
+	{"beyond-limit", note, byCapture, "the answer to {method} is beyond what mcptap reads ({limit}), so what it says is not judged", "read the body with another tool, or send smaller answers"},
+	{"reply-not-utf8", warning, byServer, "the JSON answer to {method} is not valid UTF-8 (RFC 8259 section 8.1): clients put replacement characters in its place, or refuse it", "encode JSON in UTF-8"},
 	{"capture-incomplete", note, byCapture, "what became of {method} cannot be told: {end}, or bytes are missing", "record the whole exchange"},
 	{"bytes-after-end", warning, byServer, "bytes follow the end of the answer to {method}: the declared length is too short, or something was written twice", "declare the length that is sent"},
 	{"http-framing", warning, byServer, "the answer to {method} departs from RFC 9112: {framing}; strict HTTP parsers refuse it", "send one valid framing: Content-Length or chunked, lines ended by CRLF"},
@@ -63,10 +67,13 @@ func (a *analysis) findInBytes(f *facts) {
 	if len(f.req.dup) > 0 {
 		a.add(saying("duplicate-key-request"), "", f)
 	}
+	if f.badUTF8 {
+		a.add(saying("reply-not-utf8"), "", f, f.notUTF8)
+	}
 	if f.mislabelled {
 		a.add(saying("body-mislabelled"), "", f, f.bodyAt)
 	}
-	if f.undecoded != "" {
+	if f.undecoded != "" && f.limit == "" {
 		a.add(saying("body-undecodable"), "", f, f.bodyAt)
 	}
 	if f.eventEnd&(eventLoneCR|eventTyped|eventUnterminated) != 0 && f.eventEnd != anyEvent {

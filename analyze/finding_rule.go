@@ -59,7 +59,7 @@ var ruleFindings = []ruleFinding{
 		"the probe was answered {status}: the server wants credentials before it says anything of its era",
 		"authorize the client; a fallback to initialize would meet the same refusal"}, nil},
 	{"probe/unreachable", template{"server-unreachable", severe, byNobody,
-		"no connection to the server: {note}", "check the server's address, its certificate and that it runs"}, nil},
+		"no connection to the server: {ending}", "check the server's address, its certificate and that it runs"}, nil},
 	{"probe/reset-before-answer", template{"probe-reset", severe, byServer,
 		"the probe got no answer: {end} before a response head. That says nothing of the server's era, and initialize must not follow",
 		"make the server answer server/discover, if only with a JSON-RPC error -32601"}, nil},
@@ -137,7 +137,7 @@ var ruleFindings = []ruleFinding{
 	{"initialize/invalid-result", template{"initialize-result-invalid", severe, byServer,
 		"the result of initialize is no InitializeResult", "give protocolVersion, capabilities and serverInfo with name and version"}, nil},
 	{"initialize/rpc-error", template{"initialize-error", severe, byServer, "initialize was refused: {code} {text}", "see the server's log"}, nil},
-	{"initialize/transport-failure", template{"initialize-failed", severe, byServer, "initialize got no answer: {end} {note}", "see the server's log"}, nil},
+	{"initialize/transport-failure", template{"initialize-failed", severe, byServer, "initialize got no answer: {ending}", "see the server's log"}, nil},
 	{"initialize/cut-body", template{"initialize-failed", severe, byServer, "the answer to initialize broke off in its body: {end}", "find what breaks the connection"}, nil},
 	{"initialize/silence", template{"initialize-silence", severe, byServer, "initialize was not answered for {wait}, then the client left", "make the server answer"}, nil},
 	{"initialize/stalled-body", template{"initialize-silence", severe, byServer, "the answer to initialize was not whole after {wait}, when the client left", "send the whole body"}, nil},
@@ -166,12 +166,12 @@ var ruleFindings = []ruleFinding{
 	{"optional/unrecognised", template{"optional-method-refused", warning, byServer,
 		"{method} was answered HTTP {status} without a JSON-RPC 2.0 error -32601 ({text}): nothing says that the method is missing, and hosts disconnect",
 		"answer a missing method 200 with the JSON-RPC error -32601"}, nil},
-	{"optional/transport-failure", template{"request-failed", severe, byServer, "{method} got no answer: {end} {note}", "find what breaks the connection"}, nil},
+	{"optional/transport-failure", template{"request-failed", severe, byServer, "{method} got no answer: {ending}", "find what breaks the connection"}, nil},
 	{"optional/cut-body", template{"request-failed", severe, byServer, "the answer to {method} broke off in its body: {end}", "find what breaks the connection"}, nil},
 	{"request/auth", template{"auth-required", warning, byNobody, "{method} was answered {status}: the server wants credentials", "authorize the client"}, nil},
 	{"request/http-5xx", template{"request-http-5xx", severe, byServer, "{method} was answered HTTP {status}: {text}", "see the server's log"}, nil},
 	{"request/http-4xx", template{"request-http-4xx", warning, byServer, "{method} was answered HTTP {status}: {text}", "answer with the JSON-RPC error at 200"}, isLegacy},
-	{"request/transport-failure", template{"request-failed", severe, byServer, "{method} got no answer: {end} {note}", "find what breaks the connection"}, nil},
+	{"request/transport-failure", template{"request-failed", severe, byServer, "{method} got no answer: {ending}", "find what breaks the connection"}, nil},
 	{"request/cut-body", template{"request-failed", severe, byServer, "the answer to {method} broke off in its body: {end}", "find what breaks the connection"}, nil},
 	{"request/silence", template{"request-unanswered", warning, byServer, "{method} was not answered for {wait}, then the client left", "answer every request"}, nil},
 	{"request/stalled-body", template{"request-unanswered", warning, byServer, "the answer to {method} was not whole after {wait}, when the client left", "send the whole body"}, nil},
@@ -202,7 +202,7 @@ var ruleFindings = []ruleFinding{
 	{"sse-stream/auth", template{"auth-required", severe, byNobody, "the stream was answered {status}: the server wants credentials", "authorize the client"}, nil},
 	{"sse-stream/foreign-endpoint", template{"endpoint-foreign", severe, byServer, "the endpoint event names another origin, {endpoint}; clients refuse it", "name a path of the stream's own origin"}, nil},
 	{"sse-stream/no-endpoint", template{"endpoint-missing", severe, byServer, "the stream opened and never named the endpoint for messages", "send the endpoint event first"}, nil},
-	{"sse-stream/transport-failure", template{"server-unreachable", severe, byNobody, "the stream that carries all replies did not open: {end} {note}", "check that the server runs"}, nil},
+	{"sse-stream/transport-failure", template{"server-unreachable", severe, byNobody, "the stream that carries all replies did not open: {ending}", "check that the server runs"}, nil},
 	{"sse-stream/silence", template{"sse-stream-silence", severe, byServer, "the stream that carries all replies was not answered for {wait}", "send the response head at once"}, nil},
 	{"session/close-failed", template{"session-close-failed", note, byServer, "ending the session was answered HTTP {status}", "answer DELETE with 2xx, or 405"}, nil},
 }
@@ -229,8 +229,15 @@ func (a *analysis) findByRule(p *Policy, f *facts) {
 	v := p.judge(f)
 	if v.Verdict == "inconclusive" {
 		if f.class != oauth && f.class != notification && f.class != getStream {
-			a.add(saying("capture-incomplete"), "", f)
+			id := "capture-incomplete"
+			if f.limit != "" {
+				id = "beyond-limit"
+			}
+			a.add(saying(id), "", f)
 		}
+		return
+	}
+	if a.findUnread(v.Rule, f) {
 		return
 	}
 	for i := range besideFindings {

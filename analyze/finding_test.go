@@ -102,6 +102,20 @@ func TestFindings(t *testing.T) {
 		{"length and chunked", in(handshake(), calling("tools/call", 3, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n26\r\n"+`{"jsonrpc":"2.0","id":3,"result":{  }}`+"\r\n0\r\n\r\n")), "warning server http-framing"},
 		{"a key twice", in(handshake(), calling("tools/call", 3, js("200 OK", `{"jsonrpc":"2.0","id":9,"id":3,"result":{}}`))), "warning server duplicate-key"},
 		{"does not decode", in(handshake(), calling("tools/call", 3, js("200 OK", "plain", "content-encoding: gzip\r\n"))), "error server body-undecodable, error server reply-invalid"},
+		{"a request, refused", in(handshake(), calling("tools/call", 2, "").noted("upstream: refused")), "error unknown server-unreachable"},
+		{"an optional method, TLS failed", in(handshake(), calling("tools/list", 2, "").noted("upstream: tls")), "error unknown server-unreachable"},
+		{"initialize, name not found", one(initializing("").noted("upstream: dns")), "error unknown server-unreachable"},
+		{"a notification, unreachable", in(handshake(), notifying(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`, "").noted("upstream: unreachable")), "error unknown server-unreachable"},
+		{"answered by a TLS alert", one(initializing("\x15\x03\x01\x00\x02\x02\x16").ends(har.EndFIN)), "error client answer-not-http"},
+		{"answered by HTTP/2", one(initializing("\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64").ends(har.EndClientFIN)), "error server answer-not-http"},
+		{"answered by a banner", in(handshake(), calling("tools/call", 2, "SSH-2.0-OpenSSH_9.6\r\n").ends(har.EndClientFIN)), "error server answer-not-http"},
+		{"a client that begins TLS", one(step{req: "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", end: har.EndClientFIN}), "error client request-not-http"},
+		{"a client that begins HTTP/2", one(step{req: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", end: har.EndClientFIN}), "error client request-not-http"},
+		{"TLS elsewhere is nobody's concern", in(handshake(), step{req: "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", url: "http://other.example.test/", server: "other.example.test:443", end: har.EndClientFIN}), ""},
+		{"a head without an end", one(initializing("HTTP/1.1 200 OK\r\nx-filler: " + strings.Repeat("x", 9000)).ends(har.EndClientFIN).after(overTimeout)), "error server answer-head-unfinished"},
+		{"a head broken off", one(initializing("HTTP/1.1 200 OK\r\ncontent-ty").ends(har.EndRST)), "error server answer-head-unfinished"},
+		{"not UTF-8", in(handshake(), calling("tools/call", 2, js("200 OK", success("2", "{\"content\":[{\"type\":\"text\",\"text\":\"caf\xe9\"}]}")))), "warning server reply-not-utf8"},
+		{"nested too deep to be read", in(handshake(), calling("tools/call", 2, js("200 OK", success("2", `{"a":`+strings.Repeat("[", 300)+strings.Repeat("]", 300)+"}")))), "note capture beyond-limit"},
 		{"capture stopped", one(probing(1, "").ends(har.EndStopped)), "note capture capture-incomplete"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -277,7 +291,7 @@ func TestSayingsExist(t *testing.T) {
 		seen[s.id] = true
 	}
 	nobody := &facts{}
-	for _, x := range otherFindings {
+	for _, x := range slices.Concat(otherFindings, notHTTPBy[:], requestNotHTTPBy[alienTLS:]) {
 		nobody.say(x.message + x.fix)
 	}
 	p := policies().byName[Recommended]

@@ -90,7 +90,18 @@ func findingTable() []*findingRow {
 	for i := range otherFindings {
 		take(&otherFindings[i])
 	}
+	for _, u := range unreachableBy {
+		more(&byID["server-unreachable"].message, u.message)
+		more(&byID["server-unreachable"].fix, u.fix)
+	}
 	take(&narrowAccept)
+	take(&headBrokenOff)
+	for i := range notHTTPBy {
+		take(&notHTTPBy[i])
+	}
+	for i := range requestNotHTTPBy[alienTLS:] {
+		take(&requestNotHTTPBy[int(alienTLS)+i])
+	}
 	var table []*findingRow
 	for _, id := range FindingIDs() {
 		table = append(table, byID[id])

@@ -23,6 +23,9 @@ func observe(x *har.Exchange) *facts {
 	for _, note := range x.Notes {
 		f.notes = append(f.notes, clip(note))
 	}
+	if v.Request == nil || v.Request.Proto == "HTTP/2.0" {
+		f.requestAlien = alienOf(x.Request.Raw)
+	}
 	f.readURL(x.URL)
 	f.readRequest(v)
 	f.readTimes(x, v)
@@ -134,6 +137,7 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 		f.interim = append(f.interim, v.Interim[i].Status)
 	}
 	if v.Response == nil {
+		f.readHeadless(x, v)
 		f.media = 0
 		if f.answer&^(unreachable|nothing|malformed|silence) == 0 {
 			f.media = mediaNone
@@ -222,11 +226,7 @@ func lossy(x *har.Exchange) bool {
 
 // headless is answerOf for an exchange without a final response head.
 func headless(x *har.Exchange, v *har.View) set {
-	raw := x.Response.Raw[:len(x.Response.Raw)-v.Late]
-	if n := len(v.Interim); n > 0 {
-		raw = raw[min(v.Interim[n-1].End, len(raw)):]
-	}
-	if notHTTP(raw) {
+	if notHTTP(headStart(x, v)) {
 		return malformed
 	}
 	switch x.End {
@@ -236,6 +236,22 @@ func headless(x *har.Exchange, v *har.View) set {
 		return silence
 	}
 	return anyAnswer &^ unreachable
+}
+
+// headStart gives the bytes that came where the final response's head was awaited.
+func headStart(x *har.Exchange, v *har.View) []byte {
+	raw := x.Response.Raw[:len(x.Response.Raw)-v.Late]
+	if n := len(v.Interim); n > 0 {
+		raw = raw[min(v.Interim[n-1].End, len(raw)):]
+	}
+	return raw
+}
+
+// readHeadless keeps where the bytes are that stand in place of a response head.
+func (f *facts) readHeadless(x *har.Exchange, v *har.View) {
+	raw := headStart(x, v)
+	f.headless = spanned{len(x.Response.Raw) - v.Late - len(raw), len(raw), len(raw) > 0}
+	f.alien = alienOf(raw)
 }
 
 // notHTTP tells whether bytes cannot be the beginning of a response head.

@@ -41,7 +41,7 @@ func (f *facts) seenBy(p *Policy) *facts {
 
 // readLax reads the answer as the lenient readers do, and keeps what comes out differently.
 func (f *facts) readLax(v *har.View) {
-	if v.Response == nil || f.answer == 0 || f.answer&(f.answer-1) != 0 || f.class == other {
+	if v.Response == nil || f.limit != "" || f.answer == 0 || f.answer&(f.answer-1) != 0 || f.class == other {
 		return
 	}
 	negotiates := f.class == discover || f.class == initialize

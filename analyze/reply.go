@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,12 @@ func (f *facts) readBody(v *har.View) {
 	var rpc wire.RPC
 	if err == nil {
 		rpc = wire.ParseRPC(text)
+		f.badUTF8 = rpc.JSON && !exact
 		f.body = bodyWord(text, rpc.JSON)
+	}
+	if f.limit = limitOf(err, &rpc); f.limit != "" && f.answer == whole {
+		f.kind, f.via, f.undecoded = anyReply, anyVia, ""
+		return
 	}
 	if f.answer != whole {
 		if f.answer&whole != 0 {
@@ -93,6 +99,17 @@ func (f *facts) readBody(v *har.View) {
 	if len(v.X.Response.Writes) > 0 {
 		f.replyAt = arrival(v.X, v.Response.End)
 	}
+}
+
+// limitOf says which limit kept a body from being read, "" if none did.
+func limitOf(err error, rpc *wire.RPC) string {
+	switch {
+	case errors.Is(err, har.ErrContentLimit):
+		return err.Error()
+	case err == nil && rpc.TooLarge():
+		return rpc.Why
+	}
+	return ""
 }
 
 // relocate maps spans within a body to spans of the exchange's bytes.

@@ -17,6 +17,7 @@ type step struct {
 	note      string
 	late      int // of the response, bytes that came after the client had left
 	url       string
+	server    string // "": mcp.example.test:80
 	client    string
 }
 
@@ -175,12 +176,16 @@ func exchanges(scene []step) []*har.Exchange {
 			url = endpointURL
 		}
 		method, _, _ := strings.Cut(s.req, " ")
+		server := s.server
+		if server == "" {
+			server = "mcp.example.test:80"
+		}
 		client := s.client
 		if client == "" {
 			client = "127.0.0.1"
 		}
 		x := &har.Exchange{
-			N: i + 1, Conn: conn, Seq: seq, Started: at, Client: client + ":50000", Server: "mcp.example.test:80", Method: method, URL: url,
+			N: i + 1, Conn: conn, Seq: seq, Started: at, Client: client + ":50000", Server: server, Method: method, URL: url,
 			Request: har.Side{Raw: []byte(s.req), Writes: []har.Write{{At: 0, Len: len(s.req)}}}, End: har.EndKeep,
 		}
 		if s.resp != "" {
