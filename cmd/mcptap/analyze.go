@@ -25,7 +25,8 @@ func (a *app) analyzeCommand() *cobra.Command {
 		Short: "say what each exchange means, under which rule, and what is wrong",
 		Long: `Analyze gives a verdict per exchange under each policy, with the rule and its source, and findings: what a person should
 read, with the bytes that prove it. What a policy predicts and what the client was seen to do are told apart. Several
-files are one report: exchanges and conversations are numbered on. FILE may be - or corpus:NAME.
+files are one report: exchanges and conversations are numbered on. FILE may be -, corpus:NAME, or what import reads: a
+packet capture or HAR.
 Exit code 1: a finding reaches --fail-on.`,
 		Example: `  mcptap analyze session.mcptap
   mcptap analyze session.mcptap --policy recommended,ts-2.4.0 --fail-on warning

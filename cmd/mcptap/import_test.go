@@ -141,6 +141,23 @@ func TestImportSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+// What is read without import says the same, once.
+func TestReadersSayWhatIsMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	whole := capturedBytes("")
+	if err := os.WriteFile("cut.pcap", whole[:len(whole)-50], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"show", "cut.pcap"}, {"show", "cut.pcap", "1"}, {"analyze", "cut.pcap", "--fail-on", "never"}, {"har", "cut.pcap"}} {
+		t.Run(args[0], func(t *testing.T) {
+			code, _, stderr := mcptap(t, nil, args...)
+			if code != 0 || strings.Count(stderr, "cut.pcap: the capture was cut at offset") != 1 || strings.Contains(stderr, "written to") {
+				t.Errorf("exit %d, %s", code, stderr)
+			}
+		})
+	}
+}
+
 func TestImportDryRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, _, stderr := mcptap(t, capturedBytes(""), "import", "-", "--dry-run")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/mcptap/mcptap/capture/pcap"
 )
@@ -63,7 +64,7 @@ func (a *app) converted(name string, r io.Reader) (f io.ReadCloser, in io.Reader
 	return f, nil, err
 }
 
-// convert imports into a temporary cassette. Secrets are replaced as import does.
+// convert imports into a temporary cassette. Secrets are replaced as import does. What import has to say of a file is said once.
 func (a *app) convert(name string, r io.Reader) (io.ReadCloser, error) {
 	dir, err := os.MkdirTemp("", "mcptap-")
 	if err != nil {
@@ -71,10 +72,24 @@ func (a *app) convert(name string, r io.Reader) (io.ReadCloser, error) {
 	}
 	defer os.RemoveAll(dir)
 	out := dir + "/capture.mcptap"
-	if err := a.importFrom(name, io.NopCloser(r), &importOptions{out: out, quiet: true}); err != nil {
+	within := *a
+	within.stderr = silentOnFile{a.stderr}
+	o := &importOptions{out: out, quiet: a.quiet || slices.Contains(a.converts, name)}
+	a.converts = append(a.converts, name)
+	if err := within.importFrom(name, io.NopCloser(r), o); err != nil {
 		return nil, err
 	}
 	return os.Open(out) // its name goes with the folder
+}
+
+// A silentOnFile passes notices on but for the one that names the file written, which is a temporary one.
+type silentOnFile struct{ io.Writer }
+
+func (s silentOnFile) Write(p []byte) (int, error) {
+	if bytes.HasPrefix(p, []byte("mcptap: written to ")) {
+		return len(p), nil
+	}
+	return s.Writer.Write(p)
 }
 
 // keylog reads the key log of that name, without a name the one that SSLKEYLOGFILE names, if it is there.

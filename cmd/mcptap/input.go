@@ -24,10 +24,11 @@ type recording struct {
 	header har.Header
 	all    iter.Seq2[*har.Exchange, error] // once; errors name the file
 	cut    func() string                   // how the file broke off; valid after all
+	end    func() *har.End                 // nil where the file broke off; valid after all
 	io.Closer
 }
 
-// open opens a cassette: a file, "-" for stdin, or corpus:NAME.
+// open opens a cassette, or what can be imported as one: a file, "-" for stdin, or corpus:NAME.
 func (a *app) open(name string) (*recording, error) {
 	if entry, ok := strings.CutPrefix(name, corpusName); ok {
 		return openCorpus(name, entry)
@@ -50,7 +51,7 @@ func (a *app) open(name string) (*recording, error) {
 		f.Close()
 		return nil, fileTrouble(name, err)
 	}
-	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), cut: r.Cut, Closer: f}, nil
+	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), cut: r.Cut, end: r.End, Closer: f}, nil
 }
 
 func (a *app) openFile(name string) (io.ReadCloser, error) {
@@ -91,7 +92,8 @@ func openCorpus(name, entry string) (*recording, error) {
 			}
 		}
 	}
-	return &recording{name: name, header: c.Header, all: all, cut: func() string { return c.Cut }, Closer: io.NopCloser(nil)}, nil
+	return &recording{name: name, header: c.Header, all: all, cut: func() string { return c.Cut }, end: func() *har.End { return c.End },
+		Closer: io.NopCloser(nil)}, nil
 }
 
 // naming gives errors of a sequence the file's name.
@@ -127,10 +129,13 @@ func (a *app) exchanges(name string, notice func(string, ...any)) (har.Header, [
 	return r.header, xs, err
 }
 
-// reportCut says so where the file broke off.
+// reportCut says so where the file broke off, or the recording did.
 func (r *recording) reportCut(notice func(string, ...any)) {
 	if cut := r.cut(); cut != "" {
 		notice("%s: %s; what is whole was read", r.name, cut)
+	}
+	if end := r.end(); end != nil && end.Error != "" {
+		notice("%s: the recording stopped early: %s", r.name, end.Error)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,9 @@ type app struct {
 	stdout, stderr io.Writer
 	env            []string
 	now            func() time.Time
-	spooled        string // the file that holds stdin, "" while it is read directly
+	spooled        string   // the file that holds stdin, "" while it is read directly
+	quiet          bool     // no notices on what is imported
+	converts       []string // the files that were imported to be read
 }
 
 // run executes one command line and returns its exit code (see exitCode).
@@ -46,7 +49,8 @@ func (a *app) root() *cobra.Command {
 under the negotiation rules of the specification and of each client, and serves a recording back unchanged.
 
 Exit codes: 0 done, nothing wrong; 1 done, but something failed a rule, differed or was not matched; 2 trouble.
-Every flag can also be given as MCPTAP_NAME in the environment; the flag wins.`,
+These flags can also be given as MCPTAP_NAME in the environment; the flag wins: --ca-file, --fail-on, --keylog, --listen,
+--pace, --policy, --quiet, --to.`,
 		Args:              a.noCommand,
 		RunE:              func(*cobra.Command, []string) error { return nil },
 		SilenceErrors:     true,
@@ -59,10 +63,39 @@ Every flag can also be given as MCPTAP_NAME in the environment; the flag wins.`,
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(a.recordCommand(), a.importCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.rulesCommand(),
 		a.corpusCommand(), a.harCommand(), a.repairCommand(), a.demoCommand(), a.versionCommand())
+	root.SetHelpCommand(a.helpCommand(root))
+	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = oneShell, func(*cobra.Command, []string) error { return nil }
+		}
 		c.DisableFlagsInUseLine = true
 	}
 	return root
+}
+
+// helpCommand prints the help of a command.
+func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "print the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return a.noCommand(root, args)
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
+}
+
+// oneShell refuses a completion for no shell, or for one that is not known.
+func oneShell(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage(c, "want a shell: bash, fish, powershell or zsh")
+	}
+	return usage(c, "unknown shell %q: want bash, fish, powershell or zsh", args[0])
 }
 
 // noCommand refuses a command line that names no known command.
@@ -77,13 +110,16 @@ func (a *app) noCommand(c *cobra.Command, args []string) error {
 	return err
 }
 
-// fromEnv sets the flags that the command line does not name from MCPTAP_NAME.
+// inEnvironment are the flags that may come from the environment: none that writes a file, keeps secrets or trusts anybody.
+var inEnvironment = []string{"ca-file", "fail-on", "keylog", "listen", "pace", "policy", "quiet", "to"}
+
+// fromEnv sets those flags that the command line does not name from MCPTAP_NAME.
 func (a *app) fromEnv(flags *pflag.FlagSet) error {
 	var err error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "MCPTAP_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		v := a.getenv(name)
-		if v == "" || f.Changed || f.Name == "help" || err != nil {
+		if v == "" || f.Changed || !slices.Contains(inEnvironment, f.Name) || err != nil {
 			return
 		}
 		if e := flags.Set(f.Name, v); e != nil {

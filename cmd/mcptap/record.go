@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,14 +75,14 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 	if err != nil {
 		return err
 	}
-	o.greet(tape.name)
+	o.greet(tape.name, to)
 	door := &proxy.Reverse{To: to, TLS: trust, Record: tape.Record, Notice: func(s string) { o.notice("%s", s) }}
 	code, err := o.serve(door.Serve, to.RequestURI())
 	if e := door.Close(); err == nil {
 		err = e
 	}
 	tapeErr := tape.close()
-	o.notice("recorded to %s", tape.name)
+	o.farewell(tape, tapeErr != nil)
 	switch {
 	case code != codeOK:
 		return exit(code)
@@ -90,7 +93,7 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 }
 
 // greet says what is about to happen to the user's secrets, and how it ends.
-func (o *recordOptions) greet(file string) {
+func (o *recordOptions) greet(file string, to *url.URL) {
 	secrets, end := "credentials are replaced", "^C ends it"
 	if o.keepSecrets {
 		secrets = "credentials are kept"
@@ -99,8 +102,24 @@ func (o *recordOptions) greet(file string) {
 		end = "it ends with " + o.argv[0]
 	}
 	o.notice("recording to %s; %s; %s", file, secrets, end)
+	if to.User != nil {
+		o.notice("the user name and password in --to are neither sent on nor stored: what the client sends counts")
+	}
 	if o.insecure {
 		o.notice("any certificate of the server is accepted")
+	}
+}
+
+// farewell says what was recorded.
+func (o *recordOptions) farewell(t *tape, failed bool) {
+	n, _ := t.Exchanges()
+	switch {
+	case failed:
+		o.notice("%s holds only what was recorded before the failure", t.name)
+	case n == 0:
+		o.notice("recorded to %s: no exchanges; was the client given %s?", t.name, cmp.Or(o.url, "the URL"))
+	default:
+		o.notice("recorded to %s: %s", t.name, count(n, "exchange"))
 	}
 }
 
@@ -109,6 +128,9 @@ func target(c *cobra.Command, to string) (*url.URL, error) {
 	if to == "" {
 		return nil, usage(c, "want --to URL: the server to record")
 	}
+	if !strings.Contains(to, "://") {
+		return nil, noURL(c, to)
+	}
 	u, err := url.Parse(to)
 	if err != nil {
 		return nil, usage(c, "--to: %v", cause(err))
@@ -116,7 +138,23 @@ func target(c *cobra.Command, to string) (*url.URL, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil, usage(c, "--to %s: want http://HOST[:PORT]/PATH or https://…", safeURL(u))
 	}
+	if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) {
+		return nil, usage(c, "--to %s: want a port from 1 to 65535", safeURL(u))
+	}
 	return u, nil
+}
+
+// noURL is the error for what lacks http://, with a guess at what was meant.
+func noURL(c *cobra.Command, to string) error {
+	u, err := url.Parse("http://" + to)
+	if err != nil || u.Hostname() == "" {
+		return usage(c, "--to: want a URL such as http://127.0.0.1:3000/mcp")
+	}
+	given := u.Host + u.Path
+	if u.Path == "" {
+		u.Path = "/mcp"
+	}
+	return usage(c, "--to %s: want a URL such as %s", given, safeURL(u))
 }
 
 // safeURL is u as it may be shown and stored: where credentials can stand (user, query, fragment) is left out.

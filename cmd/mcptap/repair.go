@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -32,8 +33,14 @@ func (a *app) repair(name, out string) error {
 		return fileTrouble(name, err)
 	}
 	defer in.Close()
+	file := "" // written to, "" for stdout
 	write := func(w io.Writer) error {
-		kept, left, err := har.Repair(in, w, har.Limits{})
+		to, reason := &noting{w: w}, stopReason()
+		kept, left, err := har.Repair(in, io.MultiWriter(to, reason), har.Limits{})
+		stopped := reason.end()
+		if to.err != nil {
+			return fileTrouble(cmp.Or(file, "stdout"), to.err)
+		}
 		if err != nil {
 			return fileTrouble(name, err)
 		}
@@ -41,6 +48,9 @@ func (a *app) repair(name, out string) error {
 			left = "nothing was lost"
 		}
 		a.notice("%s: %s kept; %s", name, count(kept, "exchange"), left)
+		if stopped != "" {
+			a.notice("%s: the recording stopped early: %s", name, stopped)
+		}
 		return nil
 	}
 	if out == stdio {
@@ -50,9 +60,55 @@ func (a *app) repair(name, out string) error {
 	if err != nil {
 		return err
 	}
+	file = f.Name()
 	if err := finish(f, write); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(a.stdout, f.Name())
 	return err
+}
+
+// A noting keeps the error of a write, which tells it from one of reading.
+type noting struct {
+	w   io.Writer
+	err error
+}
+
+func (n *noting) Write(p []byte) (int, error) {
+	k, err := n.w.Write(p)
+	if err != nil {
+		n.err = err
+	}
+	return k, err
+}
+
+// A stopReader reads a cassette that is written to it, for why its recording stopped early.
+type stopReader struct {
+	*io.PipeWriter
+	found chan string
+}
+
+func stopReason() stopReader {
+	in, out := io.Pipe()
+	s := stopReader{out, make(chan string, 1)}
+	go func() {
+		reason := ""
+		if r, err := har.NewReader(in, har.Limits{}); err == nil {
+			for range r.All() {
+				continue
+			}
+			if e := r.End(); e != nil {
+				reason = e.Error
+			}
+		}
+		io.Copy(io.Discard, in)
+		s.found <- reason
+	}()
+	return s
+}
+
+// end returns the reason, "" if there is none. Nothing is written behind it.
+func (s stopReader) end() string {
+	s.Close()
+	return <-s.found
 }

@@ -52,6 +52,7 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	if err != nil {
 		return usage(c, "--pace %s: %v", o.pace, err)
 	}
+	a.quiet = o.quiet
 	_, xs, err := a.exchanges(name, a.noticeUnless(o.quiet))
 	if err != nil {
 		return err

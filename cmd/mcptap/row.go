@@ -121,7 +121,7 @@ func (r *row) remarks() string {
 	case r.ResponseBytes == 0:
 		s = append(s, "no answer")
 	case r.Complete != nil && !*r.Complete:
-		s = append(s, "cut")
+		s = append(s, "incomplete")
 	}
 	return strings.Join(append(s, r.Notes...), "; ")
 }

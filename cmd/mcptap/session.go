@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -48,18 +49,30 @@ func (s *session) open(a *app) error {
 			return &trouble{fmt.Errorf("%s: %w", s.argv[0], err.(*exec.Error).Err), "what follows -- is the command to run"}
 		}
 	}
-	if _, _, err := net.SplitHostPort(s.listen); err != nil {
+	host, _, err := net.SplitHostPort(s.listen)
+	if err != nil {
 		return &trouble{fmt.Errorf("--listen %s: want host:port", s.listen), "127.0.0.1:0 takes a free loopback port"}
 	}
-	l, err := net.Listen("tcp", s.listen)
+	l, err := net.Listen(listenNetwork(host), s.listen)
 	if err != nil {
-		return &trouble{fmt.Errorf("--listen %s: %w", s.listen, cause(err)), "port 0 takes a free one"}
+		return &trouble{fmt.Errorf("--listen %s: %w", s.listen, cause(err)), listenHint(err)}
 	}
 	s.l = l
 	s.signals = make(chan os.Signal, 8)
 	signal.Notify(s.signals, ending()...)
 	surviveWriteSignals()
 	return nil
+}
+
+// listenHint says what to do about an address that cannot be listened on.
+func listenHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "port 0 takes a free one"
+	case errors.Is(err, syscall.EACCES):
+		return "ports below 1024 may need privileges; port 0 takes a free one"
+	}
+	return "want an address of this machine; 127.0.0.1:0 takes a free loopback port"
 }
 
 // serve runs a server on the listener, gives out its URL and waits for the end of the run. The code is CMD's own.

@@ -25,7 +25,7 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "list the exchanges of a recording, or print one",
 		Long: `Show lists the exchanges of a recording in order of their requests; with N it prints exchange N: heads, bodies, events
 with their times, cuts, the ending. Control characters and terminal escapes are shown as \x1b. --raw writes the recorded
-bytes of one side of exchange N as they are. FILE may be - or corpus:NAME.`,
+bytes of one side of exchange N as they are. FILE may be -, corpus:NAME, or what import reads: a packet capture or HAR.`,
 		Example: `  mcptap show session.mcptap
   mcptap show session.mcptap 3
   mcptap show session.mcptap 3 --raw response > answer.bin

@@ -96,15 +96,16 @@ func (p paint) in(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// jsonSafe passes JSON text on with C1 controls and DEL escaped, which JSON allows to stand as they are inside strings.
+// jsonSafe passes JSON text on with DEL, C1 controls and what changes the direction of text escaped, which JSON allows to
+// stand as they are inside strings.
 type jsonSafe struct{ w io.Writer }
 
 func (j jsonSafe) Write(p []byte) (int, error) {
 	s := string(p)
-	if strings.IndexFunc(s, isC1) >= 0 {
+	if strings.IndexFunc(s, misleads) >= 0 {
 		var b strings.Builder
 		for _, r := range s {
-			if isC1(r) {
+			if misleads(r) {
 				fmt.Fprintf(&b, `\u%04x`, r)
 			} else {
 				b.WriteRune(r)
@@ -118,4 +119,4 @@ func (j jsonSafe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func isC1(r rune) bool { return r >= 0x7f && r < 0xa0 }
+func misleads(r rune) bool { return r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) }

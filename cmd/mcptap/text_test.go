@@ -43,12 +43,12 @@ func FuzzVisible(f *testing.F) {
 }
 
 func TestJSONSafe(t *testing.T) {
-	in := map[string]string{"text": "a\u009bb\x7fc✓"}
+	in := map[string]string{"text": "a\u009bb\x7fc✓\u202ed\u2066e\u200df"}
 	var out bytes.Buffer
 	if err := json.NewEncoder(jsonSafe{&out}).Encode(in); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"text":"a\u009bb\u007fc✓"}` + "\n"; out.String() != want {
+	if want := `{"text":"a\u009bb\u007fc✓\u202ed\u2066e` + "\u200d" + `f"}` + "\n"; out.String() != want {
 		t.Errorf("got %s, want %s", &out, want)
 	}
 	var back map[string]string
