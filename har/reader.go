@@ -55,7 +55,7 @@ func (r *Reader) noHeader(err error) error {
 		return err
 	case err == io.EOF:
 		return onLine(want(header, "the file is empty"), 1)
-	case r.src.torn(false):
+	case r.src.torn():
 		return onLine(want(header, "the file ends before it"), 1)
 	}
 	return r.damage(err)
@@ -117,7 +117,7 @@ func (r *Reader) over(err error) ([]*Exchange, error) {
 		return r.stop(fmt.Sprintf("there is no end line behind line %d", r.src.line), nil)
 	case errors.As(err, &limit):
 		return r.stop("", err)
-	case r.src.torn(r.end != nil):
+	case r.src.torn():
 		return r.stop(fmt.Sprintf("the %s data breaks off behind line %d", r.src.packed, r.src.line), nil)
 	}
 	return r.stop("", r.damage(err))
@@ -128,7 +128,11 @@ func (r *Reader) damage(err error) error {
 	if r.src.file.err != nil {
 		return fmt.Errorf("line %d: %w", r.src.line+1, r.src.file.err)
 	}
-	return &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data (mcptap repair keeps what is before the damage)", Err: err}
+	want := "whole " + r.src.packed + " data"
+	if r.src.line > 0 {
+		want += " (mcptap repair keeps what is before the damage)"
+	}
+	return &FormatError{Line: r.src.line + 1, Want: want, Err: err}
 }
 
 // stop ends reading. What has no ending gets one that says so.

@@ -205,18 +205,71 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// TestFlips changes one bit of each byte of a packed file: it must be noticed, or change nothing.
+// TestFlips changes bits of each byte of a packed file: it must be noticed, and no exchange may be given out that is not the
+// beginning of what was written.
 func TestFlips(t *testing.T) {
 	b := mixed(t, false)
 	want := mustRead(t, b)
-	for i := range b {
-		bit := byte(1) << (i % 8)
-		b[i] ^= bit
+	for i := 0; i < len(b)*8; i += 3 {
+		b[i/8] ^= 1 << (i % 8)
 		c, err := Read(bytes.NewReader(b), Limits{})
-		if err == nil && c.Cut == "" && !reflect.DeepEqual(c, want) {
-			t.Errorf("byte %d: a flipped bit changes the cassette and is not noticed", i)
+		switch {
+		case c == nil:
+		case err == nil && c.Cut == "" && !reflect.DeepEqual(c, want):
+			t.Errorf("bit %d: a flip changes the cassette and is not noticed", i)
+		case err != nil && len(c.Exchanges) > 0:
+			t.Errorf("bit %d: %d exchanges of the damaged frame are given out: %v", i, len(c.Exchanges), err)
+		default:
+			for _, x := range c.Exchanges {
+				if err := beginning(x, want.Exchanges[x.N-1]); err != nil {
+					t.Errorf("bit %d, exchange %d: %v", i, x.N, err)
+				}
+			}
 		}
-		b[i] ^= bit
+		b[i/8] ^= 1 << (i % 8)
+	}
+}
+
+// TestDamagedFrame changes the checksum of a file's last frame. That is no cut, though the end line is in it; the frame
+// before it may be read.
+func TestDamagedFrame(t *testing.T) {
+	var list []*Exchange
+	for n := 1; n <= frameLines+1; n++ {
+		list = append(list, onConn(n, uint64(n), 1, EndFIN))
+	}
+	b := cassette(t, false, list...)
+	b[len(b)-1] ^= 1
+	const want = "line 130: want whole zstd data (mcptap repair keeps what is before the damage): damaged: the checksum of the zstd frame does not match"
+	c, err := Read(bytes.NewReader(b), Limits{})
+	if err == nil || err.Error() != want || c.Cut != "" || !reflect.DeepEqual(c.Exchanges, list[:frameLines]) {
+		t.Errorf("%d exchanges, cut %q: %v", len(c.Exchanges), c.Cut, err)
+	}
+	c, _, kept, left := repaired(t, b)
+	if kept != frameLines || !strings.Contains(left, want) || !reflect.DeepEqual(c.Exchanges, list[:frameLines]) {
+		t.Errorf("%d exchanges kept, left %q", kept, left)
+	}
+}
+
+// TestLongDamagedFrame is a frame of which more was given out than is held back: the error names its first line.
+func TestLongDamagedFrame(t *testing.T) {
+	var out bytes.Buffer
+	z, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, lines := range []string{"{\"format\":\"mcptap-cassette/1\"}\n", strings.Repeat("{\"x\":\""+strings.Repeat("0", 1<<20)+"\"}\n", maxUnchecked>>20+1)} {
+		if i > 0 {
+			z.Reset(&out)
+		}
+		z.Write([]byte(lines))
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := out.Bytes()
+	b[len(b)-1] ^= 1
+	if _, err := Read(bytes.NewReader(b), Limits{}); err == nil || !strings.HasSuffix(err.Error(), "what was read from line 2 on is of that frame and cannot be trusted") {
+		t.Error(err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"regexp"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 // A source gives the lines of a cassette whatever it is packed in, and holds the limits.
@@ -24,7 +23,6 @@ type source struct {
 	line       int   // number of the last line given out
 	err        error // what r ended with
 	packed     string
-	raw        *bufio.Reader
 }
 
 type countingReader struct {
@@ -52,8 +50,7 @@ const (
 // take .gz files only.
 func openSource(r io.Reader, lim Limits) (*source, error) {
 	s := &source{file: &countingReader{r: r}, lim: lim}
-	s.raw = bufio.NewReaderSize(s.file, peekAhead)
-	in := s.raw
+	in := bufio.NewReaderSize(s.file, peekAhead)
 	for range 2 {
 		unpacked, name, err := unpack(in)
 		if s.file.err != nil {
@@ -112,8 +109,8 @@ func unpack(in *bufio.Reader) (r io.Reader, name string, err error) {
 	magic, _ := in.Peek(4)
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}), len(magic) == 4 && magic[0]&0xF0 == 0x50 && bytes.HasPrefix(magic[1:], []byte{0x2A, 0x4D, 0x18}):
-		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
-		return d, "zstd", err
+		f, err := newFrameReader(in)
+		return f, "zstd", err
 	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}):
 		d, err := gzip.NewReader(in)
 		return d, "gzip", err
@@ -188,16 +185,7 @@ func (s *source) limit(want string, n int64) error {
 	return &FormatError{Line: s.line + 1, Want: fmt.Sprintf(want, n), Err: errors.New("more is not read from a file that nobody vouches for")}
 }
 
-// torn tells whether the file broke off where it could not be unpacked any further. ended: its last line has been read.
-func (s *source) torn(ended bool) bool {
-	switch {
-	case s.file.err != nil:
-		return false
-	case errors.Is(s.err, io.ErrUnexpectedEOF):
-		return true
-	case ended || !errors.Is(s.err, zstd.ErrCRCMismatch) && !errors.Is(s.err, gzip.ErrChecksum):
-		return false
-	}
-	_, err := s.raw.Peek(1)
-	return err != nil
+// torn tells whether the file broke off where it could not be unpacked any further.
+func (s *source) torn() bool {
+	return s.file.err == nil && errors.Is(s.err, io.ErrUnexpectedEOF)
 }

@@ -1,9 +1,11 @@
 package har
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -13,16 +15,20 @@ const (
 	frameLines  = 128     // exchange lines of one zstd frame
 	frameBytes  = 1 << 20 // bytes of lines behind which a frame is ended
 	plainBuffer = 64 << 10
+	writeRatio  = 1000     // bytes of lines to bytes of the file; half of what readers take
+	writeFrom   = 32 << 20 // bytes of lines up to which the ratio does not matter
 )
 
 // A Writer appends to a cassette. What was flushed is readable whatever happens next. It is not safe for concurrent use.
 type Writer struct {
-	out   io.Writer
+	out   *packedWriter
 	zstd  *zstd.Encoder // nil: plain lines
 	fresh bool          // the encoder is between two frames
 	buf   []byte        // a line; of a plain file, all lines that are not yet written
 
-	lines, bytes int // of the frame so far
+	lines, bytes int   // of the frame so far
+	total        int64 // bytes of all lines
+	filler       rand.ChaCha8
 	open         map[place]*progress
 	spare        []*progress
 	last         map[uint64]int // of each connection that goes on, the Seq of its last exchange
@@ -40,7 +46,7 @@ type progress struct {
 
 // NewWriter writes the header and flushes it. plain: JSON lines as they are, else checksummed zstd frames.
 func NewWriter(w io.Writer, h Header, plain bool) (*Writer, error) {
-	c := &Writer{out: w, open: map[place]*progress{}, last: map[uint64]int{}, fresh: true}
+	c := &Writer{out: &packedWriter{w: w}, open: map[place]*progress{}, last: map[uint64]int{}, fresh: true}
 	if !plain {
 		var err error
 		c.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
@@ -234,6 +240,7 @@ func (w *Writer) emit(exchanges int) {
 		}
 		return
 	}
+	w.keepRatio()
 	if w.fresh {
 		w.zstd.Reset(w.out)
 		w.fresh = false
@@ -242,9 +249,46 @@ func (w *Writer) emit(exchanges int) {
 	w.fail(err)
 	w.lines += exchanges
 	w.bytes += len(w.buf)
+	w.total += int64(len(w.buf))
 	if w.lines >= frameLines || w.bytes >= frameBytes {
 		w.endFrame()
 	}
+}
+
+// keepRatio makes the file long enough for the line in buf: readers refuse a file that is short for its lines.
+func (w *Writer) keepRatio() {
+	total := w.total + int64(len(w.buf))
+	if total <= writeFrom || w.out.n >= total/writeRatio {
+		return
+	}
+	w.endFrame()
+	size := (total+frameBytes)/writeRatio - w.out.n
+	if size <= 0 || w.err != nil {
+		return
+	}
+	_, err := w.out.Write(w.fillerFrame(size))
+	w.fail(err)
+}
+
+// fillerFrame is a skippable frame (RFC 8878 section 3.1.2) of size bytes that gzip cannot make shorter.
+func (w *Writer) fillerFrame(size int64) []byte {
+	frame := make([]byte, 8+size)
+	binary.LittleEndian.PutUint32(frame, skippableMagic)
+	binary.LittleEndian.PutUint32(frame[4:], uint32(size))
+	w.filler.Read(frame[8:]) // it never fails
+	return frame
+}
+
+// A packedWriter counts the bytes of the file.
+type packedWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *packedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 func (w *Writer) endFrame() {
