@@ -181,7 +181,6 @@ type facts struct {
 	headless    spanned // bytes that came where a response head was awaited, and are none
 	alien       alien   // what these look like
 	limit       string  // which limit of the analysis kept the body from being read, "" if none
-	notUTF8     spanned // the first byte of a JSON body that is not UTF-8; ok is false where it cannot be named
 	badUTF8     bool    // the body is JSON but for bytes that are not UTF-8
 	body        string  // empty, json, not-json, html, text, event-stream, opaque
 	bodyAt      spanned

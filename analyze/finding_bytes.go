@@ -68,7 +68,7 @@ func (a *analysis) findInBytes(f *facts) {
 		a.add(saying("duplicate-key-request"), "", f)
 	}
 	if f.badUTF8 {
-		a.add(saying("reply-not-utf8"), "", f, f.notUTF8)
+		a.add(saying("reply-not-utf8"), "", f, f.bodyAt)
 	}
 	if f.mislabelled {
 		a.add(saying("body-mislabelled"), "", f, f.bodyAt)
