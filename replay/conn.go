@@ -35,7 +35,8 @@ type conn struct {
 	silent bool       // the response at hand never becomes whole: nothing can be answered behind it
 	deaf   bool       // what comes is not looked at any more
 
-	turn // the response being sent
+	turn   // the response being sent
+	asking request
 
 	mu     sync.Mutex
 	woken  bool

@@ -33,9 +33,10 @@ func (c *conn) answer(f *found) {
 	}
 }
 
-// request makes a request of what was found.
+// request makes a request of what was found. It is valid until the next call.
 func (c *conn) request(f *found) *request {
-	q := &request{head: f.head, raw: c.buf[:f.n], affinity: affinity(f.head), begun: c.begun, sent: c.sent}
+	c.asking = request{head: f.head, raw: c.buf[:f.n], affinity: affinity(f.head), begun: c.begun, sent: c.sent}
+	q := &c.asking
 	switch f.head.Framing {
 	case wire.ByLength:
 		q.body = c.buf[f.headLen:f.n]
