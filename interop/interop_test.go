@@ -186,13 +186,19 @@ func onWire(xs []*har.Exchange) []string {
 	return list
 }
 
-// responses lists what was served for each request. How much of a GET stream came is a matter of when the client left.
+// responses lists what was served for each request. How much of a GET stream came is a matter of when the client left, and
+// so is whether a client that has read its reply on a stream still takes the last chunk.
 func responses(xs []*har.Exchange) []string {
 	var list []string
 	for _, x := range xs {
 		served := string(x.Response.Raw)
-		if x.Method == "GET" && x.MediaType == "text/event-stream" {
+		switch {
+		case x.MediaType != "text/event-stream":
+		case x.Method == "GET":
 			served, _, _ = strings.Cut(served, "\r\n\r\n")
+		default:
+			served = strings.TrimSuffix(served, "\r\n0\r\n\r\n")
+			served = strings.TrimSuffix(served, "\r\n")
 		}
 		list = append(list, x.Method+" "+served)
 	}
