@@ -65,12 +65,14 @@ func (r *Reader) noHeader(err error) error {
 func (r *Reader) Header() Header { return r.header }
 
 // All gives the exchanges as they become final: when their connection has gone on or ended, or at the end of the file.
-// Memory is bounded by the exchanges of open connections. After a *FormatError nothing more is given; a cut file is no error.
+// Memory is bounded by the exchanges of open connections. Copied members that differ from the bytes are corrected and
+// noted. After a *FormatError nothing more is given; a cut file is no error.
 func (r *Reader) All() iter.Seq2[*Exchange, error] {
 	return func(yield func(*Exchange, error) bool) {
 		for !r.done {
 			final, err := r.step()
 			for _, x := range final {
+				x.correct()
 				if !yield(x, nil) {
 					r.done = true
 					return
