@@ -130,11 +130,7 @@ func (r *Reader) damage(err error) error {
 	if r.src.file.err != nil {
 		return fmt.Errorf("line %d: %w", r.src.line+1, r.src.file.err)
 	}
-	want := "whole " + r.src.packed + " data"
-	if r.src.line > 0 {
-		want += " (mcptap repair keeps what is before the damage)"
-	}
-	return &FormatError{Line: r.src.line + 1, Want: want, Err: err}
+	return &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data", Err: err}
 }
 
 // stop ends reading. What has no ending gets one that says so.
