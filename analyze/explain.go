@@ -52,7 +52,7 @@ type Condition struct {
 // Explain traces the verdicts on exchange n. It reads all exchanges, for what an exchange means depends on its neighbours.
 // ok is false if there is no exchange n.
 func Explain(exchanges iter.Seq2[*har.Exchange, error], n int, o Options) (e *Explanation, ok bool, err error) {
-	chosen, err := choose(o.Policies)
+	chosen, client, err := o.resolve()
 	if err != nil {
 		return nil, false, err
 	}
@@ -69,6 +69,7 @@ func Explain(exchanges iter.Seq2[*har.Exchange, error], n int, o Options) (e *Ex
 	}
 	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
 	a := newAnalysis(all, chosen, o)
+	a.take(client)
 	f := a.byN[n]
 	if f == nil {
 		return nil, false, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/mcptap/mcptap/har/wire"
 )
 
-// fact puts the fact that a condition looks at into words; name is the condition's.
+// fact puts the fact that a condition looks at into words; name is the condition's; "" for one
+// that is not known here.
 func (f *facts) fact(name string, p *Policy) string {
 	switch name {
 	case "class":
@@ -49,50 +50,22 @@ func (f *facts) fact(name string, p *Policy) string {
 	case "head_over":
 		return strconv.Itoa(f.headBytes)
 	}
-	return yesNo(f.flag(name))
+	is, ok := f.flags()[name]
+	if !ok {
+		return ""
+	}
+	return yesNo(is)
 }
 
-// flag gives the fact behind a condition that is yes or no.
-func (f *facts) flag(name string) bool {
-	switch name {
-	case "session":
-		return f.req.session != ""
-	case "again":
-		return f.again
-	case "probe_id":
-		return f.req.probeID
-	case "followed":
-		return f.followed != nil
-	case "elsewhere":
-		return f.elsewhere()
-	case "other_session":
-		return f.otherSession()
-	case "challenged":
-		return f.challenge != ""
-	case "names_legacy":
-		return f.namesLegacy()
-	case "readable_code":
-		return f.reply.codeOK
-	case "bad_event_first":
-		return f.badEvent
-	case "batch":
-		return f.batch
-	case "id_null":
-		return f.reply.idState == "null"
-	case "rpc20":
-		return f.reply.rpc20
-	case "says_session_gone":
-		return f.reply.gone
-	case "tool_error":
-		return f.reply.toolErr
-	case "resumable":
-		return f.eventID
-	case "decoded":
-		return f.undecoded == ""
-	case "mislabelled":
-		return f.mislabelled
+// flags gives the facts behind the conditions that are yes or no, by the conditions' names.
+func (f *facts) flags() map[string]bool {
+	return map[string]bool{
+		"session": f.req.session != "", "again": f.again, "probe_id": f.req.probeID, "followed": f.followed != nil,
+		"elsewhere": f.elsewhere(), "other_session": f.otherSession(), "challenged": f.challenge != "",
+		"names_legacy": f.namesLegacy(), "readable_code": f.reply.codeOK, "bad_event_first": f.badEvent, "batch": f.batch,
+		"id_null": f.reply.idState == "null", "rpc20": f.reply.rpc20, "says_session_gone": f.reply.gone,
+		"tool_error": f.reply.toolErr, "resumable": f.eventID, "decoded": f.undecoded == "", "mislabelled": f.mislabelled,
 	}
-	panic("analyze: no fact for condition " + name)
 }
 
 // maybe words what a fact may be: one word, several, or that nothing is known.

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -142,5 +143,18 @@ func TestExplainNobody(t *testing.T) {
 	}
 	if text, err := json.Marshal(e); err != nil || !strings.Contains(string(text), `"format":"mcptap-explanation/1"`) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// Every condition that a rule can have has a fact that is shown for it.
+func TestEveryConditionHasAFact(t *testing.T) {
+	p := policies().byName[Recommended]
+	f := factsOf(handshake()).facts[0]
+	set := reflect.TypeFor[When]()
+	for i := range set.NumField() {
+		name, _, _ := strings.Cut(set.Field(i).Tag.Get("json"), ",")
+		if f.fact(name, p) == "" {
+			t.Errorf("condition %s has no fact: add it to facts.fact or facts.flags", name)
+		}
 	}
 }
