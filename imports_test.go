@@ -27,10 +27,11 @@ var mayImport = map[string][]string{
 	"capture/proxy": {"capture", "har", "har/wire", "github.com/elazarl/goproxy"},
 	"capture/pcap": {"capture", "har", "har/wire", "github.com/google/gopacket", "github.com/klauspost/compress",
 		"golang.org/x/crypto"},
-	"capture/stdio": {"capture", "har", "har/wire"},
-	"analyze":       {"har", "har/wire"},
-	"replay":        {"har", "har/wire"},
-	"corpus":        {"analyze", "replay", "har", "har/wire"},
+	"capture/stdio":  {"capture", "har", "har/wire"},
+	"analyze":        {"har", "har/wire"},
+	"replay":         {"har", "har/wire"},
+	"replay/testkit": {"analyze", "capture", "capture/proxy", "replay", "har", "har/wire"}, // above the siblings, as cmd is
+	"corpus":         {"analyze", "replay", "har", "har/wire"},
 	"cmd/mcptap": {"analyze", "capture", "capture/proxy", "capture/pcap", "capture/stdio", "corpus", "har", "har/wire", "replay",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"interop/scripted": {}, // servers for tests

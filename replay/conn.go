@@ -234,7 +234,7 @@ func (c *conn) tooLarge() {
 	if len(c.found) > 0 && c.found[0].head != nil {
 		label = newAsk(c.found[0].head, nil).label()
 	}
-	c.p.miss(Miss{Request: label, Differs: errTooLarge.Error()}, "miss: "+label+": "+errTooLarge.Error()+"; the connection is closed")
+	c.p.miss(Miss{Request: label, Differs: errTooLarge.Error()}, missWord+label+": "+errTooLarge.Error()+"; the connection is closed")
 	c.deaf, c.silent = true, true
 	c.ending = ending{har.EndFIN, time.Now()}
 }

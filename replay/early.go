@@ -44,7 +44,7 @@ func (c *conn) notHTTP(f *found) (more bool) {
 	default:
 		label := fmt.Sprintf("%d bytes that are no request", f.n)
 		c.p.miss(Miss{Request: label, Differs: "nothing like it was recorded"},
-			fmt.Sprintf("miss: %s, and nothing recorded begins like them: %q", label, clip(string(c.buf[:min(f.n, 80)]))))
+			fmt.Sprintf(missWord+"%s, and nothing recorded begins like them: %q", label, clip(string(c.buf[:min(f.n, 80)]))))
 		c.refuse(nil, nil)
 	}
 	return false

@@ -6,11 +6,49 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/replay"
 )
+
+// In a test: the client meets the recorded server, and the test fails if it asks for anything else than was recorded.
+func ExampleServe() {
+	test := func(t *testing.T) {
+		s := replay.Serve(t, "testdata/bug.mcptap")
+		r, err := http.Post(s.URL, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+	}
+	_ = test
+}
+
+// Without a socket the client is given a transport; all hosts are the recorded server.
+func ExampleRoundTripper() {
+	test := func(t *testing.T) {
+		client := &http.Client{Transport: replay.RoundTripper(t, "testdata/bug.mcptap")}
+		r, err := client.Get("https://mcp.example.com/mcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+	}
+	_ = test
+}
+
+// A Server has what Serve leaves at its default: here a client that may leave early, with the recorded gaps.
+func ExampleServer() {
+	test := func(t *testing.T) {
+		s := &replay.Server{File: "testdata/bug.mcptap", AllowUnserved: true, Player: replay.Player{Pace: 1}}
+		s.Start(t)
+		s.Expect("legacy-fallback") // needs import _ "github.com/mcptap/mcptap/replay/testkit"
+		// let the client connect to s.URL
+	}
+	_ = test
+}
 
 // A client under test is given the player's address in place of the server's.
 func ExamplePlayer() {

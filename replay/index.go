@@ -115,6 +115,15 @@ func newIndex(xs []*har.Exchange) *index {
 	return ix
 }
 
+// byN gives the recording of an exchange.
+func (ix *index) byN(x *har.Exchange) *recording {
+	i, _ := slices.BinarySearchFunc(ix.all, x.N, func(r *recording, n int) int { return r.x.N - n })
+	for ix.all[i].x != x { // several files may number alike
+		i++
+	}
+	return ix.all[i]
+}
+
 // read makes recordings of exchanges, on all processors.
 func (ix *index) read(xs []*har.Exchange) {
 	workers := min(runtime.GOMAXPROCS(0), len(xs)/256+1)

@@ -2,13 +2,16 @@ package replay
 
 import "fmt"
 
+// missWord begins every notice of a miss.
+const missWord = "miss: "
+
 // missed takes note of a miss.
 func (p *Player) missed(q *request, near *recording, differs string) *Miss {
 	m := Miss{Request: q.ask().label(), Differs: differs}
-	text := "miss: " + m.Request + ": " + differs
+	text := missWord + m.Request + ": " + differs
 	if near != nil {
 		m.Nearest = near.x
-		text = fmt.Sprintf("miss: %s: nearest is exchange %d, %s: %s", m.Request, near.x.N, near.name(), differs)
+		text = fmt.Sprintf(missWord+"%s: nearest is exchange %d, %s: %s", m.Request, near.x.N, near.name(), differs)
 	}
 	p.miss(m, text)
 	return &m

@@ -1,0 +1,252 @@
+package replay
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// TB is what a Server needs of a test; *testing.T and testing.TB have it. Package testing itself is not imported, so that
+// programs which serve recordings do not carry its flags.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// A Server serves a recording to the client under test, for the length of one test. Fields are set before Start or
+// RoundTripper.
+//
+// The test fails where the client sends a request for which nothing is recorded (the nearest recording is named, with the
+// first difference), and at its end where a recorded exchange was not asked for. Serve is the short form of &Server{File:
+// file} and Start.
+type Server struct {
+	File      string          // the cassette
+	Exchanges []*har.Exchange // in place of File, if not nil
+	Player    Player          // Pace (0: no gaps), Exact, Match, Repeat and Faults may be set; the rest is Start's
+	TLS       *tls.Config     // serve https with these certificates; nil: http
+
+	AllowMisses   bool // requests without a recording do not fail the test
+	AllowUnserved bool // recorded exchanges that nobody asked for do not fail the test
+
+	URL string // what the client is given: the recorded endpoint, served here. Set by Start
+
+	t        TB
+	events   events
+	record   *once // set in a run that records
+	wants    []want
+	served   chan error
+	stopping sync.Once
+	stopErr  error
+}
+
+// A want is what Expect was told, judged when the test ends.
+type want struct{ word, at string }
+
+// Serve starts a Server for a cassette on a free loopback port. It is closed, and what became of the replay is judged, by
+// t.Cleanup: clients that are closed by a later t.Cleanup, or by defer, have said all they had to say by then.
+func Serve(t TB, file string) *Server {
+	t.Helper()
+	s := &Server{File: file}
+	s.Start(t)
+	return s
+}
+
+// RoundTripper serves a cassette without a socket: the transport of a client under test. Any URL will do whose path is the
+// recorded one; all hosts are the recorded server. It fails the test as Serve does.
+func RoundTripper(t TB, file string) http.RoundTripper {
+	t.Helper()
+	s := &Server{File: file}
+	return s.RoundTripper(t)
+}
+
+// Start begins to serve on a free loopback port and sets URL.
+func (s *Server) Start(t TB) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("replay: %v", err)
+		return
+	}
+	scheme := "http://"
+	host := l.Addr().String()
+	if s.TLS != nil {
+		l, scheme = tls.NewListener(l, s.TLS), "https://"
+	}
+	if s.serve(t, l) {
+		s.URL = scheme + host + s.Player.Endpoint()
+	}
+}
+
+// RoundTripper begins to serve without a socket and sets URL, whose host does not matter.
+func (s *Server) RoundTripper(t TB) http.RoundTripper {
+	t.Helper()
+	l := newLobby()
+	if !s.serve(t, l) {
+		return nil
+	}
+	s.URL = "http://replay.invalid" + s.Player.Endpoint()
+	client := &http.Transport{DialContext: l.dial, DialTLSContext: l.dial}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+// serve reads the recording and serves it on l until the test ends.
+func (s *Server) serve(t TB, l net.Listener) bool {
+	t.Helper()
+	s.t = t
+	p := &s.Player
+	if p.Exchanges = s.Exchanges; p.Exchanges == nil {
+		xs, err := readFile(s.File)
+		if err != nil {
+			l.Close()
+			t.Fatalf("replay: %v", err)
+			return false
+		}
+		p.Exchanges = xs
+	}
+	p.Log, p.Notice = s.events.add, s.notice
+	s.served = make(chan error, 1)
+	go func() { s.served <- p.Serve(l) }()
+	t.Cleanup(s.finish)
+	return true
+}
+
+// readFile reads a cassette. The errors name the file.
+func readFile(name string) ([]*har.Exchange, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c, err := har.Read(f, har.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c.Exchanges, nil
+}
+
+// notice passes on what the Player says; a miss is a failure at once.
+func (s *Server) notice(text string) {
+	if strings.HasPrefix(text, missWord) && !s.AllowMisses {
+		s.t.Errorf("replay: %s", text)
+		return
+	}
+	s.t.Logf("replay: %s", text)
+}
+
+// finish ends the replay and judges it.
+func (s *Server) finish() {
+	s.t.Helper()
+	s.stop()
+	if s.stopErr != nil {
+		s.t.Errorf("replay: %v", s.stopErr)
+	}
+	if s.record == nil {
+		for i, x := range s.Player.Result().Unserved {
+			if s.AllowUnserved {
+				break
+			}
+			if i == maxNamed {
+				s.t.Errorf("replay: more recorded exchanges were not asked for")
+				break
+			}
+			s.t.Errorf("replay: not asked for: exchange %d, %s", x.N, s.Player.index().byN(x).name())
+		}
+	}
+	if len(s.wants) > 0 {
+		s.judge()
+	}
+	if s.record != nil {
+		s.record.keep(s.t)
+	}
+}
+
+// maxNamed is how many unserved exchanges are named.
+const maxNamed = 20
+
+// stop ends the replay, once.
+func (s *Server) stop() {
+	s.stopping.Do(func() {
+		if s.record != nil {
+			s.stopErr = s.record.stop()
+			return
+		}
+		s.stopErr = s.Player.Close()
+		if err := <-s.served; s.stopErr == nil {
+			s.stopErr = err
+		}
+	})
+}
+
+// Expect says what the client is to make of the recording: modern, legacy or failed for how it connected, a verdict such as
+// legacy-fallback for what it did, or the ID of a finding that must be there (mcptap rules lists verdicts, docs/findings.md
+// findings). It is judged when the test ends, by the traffic of this very run. It needs a Kit.
+func (s *Server) Expect(verdict string) {
+	s.t.Helper()
+	if kit == nil {
+		s.t.Fatalf("replay: Expect needs the analyzer: %s", howToEquip)
+		return
+	}
+	at := ""
+	if _, file, line, ok := runtime.Caller(1); ok {
+		at = fmt.Sprintf("%s:%d: ", file[strings.LastIndexByte(file, '/')+1:], line)
+	}
+	s.wants = append(s.wants, want{verdict, at})
+}
+
+// Observed ends the replay and says what the client was seen to do in it. It needs a Kit.
+func (s *Server) Observed() Observed {
+	s.t.Helper()
+	if kit == nil {
+		s.t.Fatalf("replay: Observed needs the analyzer: %s", howToEquip)
+		return Observed{}
+	}
+	s.stop()
+	xs, err := s.seen()
+	if err != nil {
+		s.t.Fatalf("replay: %v", err)
+		return Observed{}
+	}
+	o, err := kit.Observe(xs)
+	if err != nil {
+		s.t.Fatalf("replay: %v", err)
+	}
+	return o
+}
+
+// seen are the exchanges of this run.
+func (s *Server) seen() ([]*har.Exchange, error) {
+	if s.record != nil {
+		return readFile(s.record.partial)
+	}
+	list, err := s.events.all()
+	if err != nil {
+		return nil, err
+	}
+	return kit.Assemble(list)
+}
+
+func (s *Server) judge() {
+	s.t.Helper()
+	xs, err := s.seen()
+	if err != nil {
+		s.t.Errorf("replay: %v", err)
+		return
+	}
+	for _, w := range s.wants {
+		if err := kit.Expect(xs, w.word); err != nil {
+			s.t.Errorf("replay: %sExpect(%q): %v", w.at, w.word, err)
+		}
+	}
+}
