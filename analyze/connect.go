@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -229,6 +230,9 @@ func (c *connect) onlyStreams() bool { return len(c.streams) == len(c.all) }
 
 func (j *joiner) findInitialize(f *facts) *connect {
 	c := j.byInfo[f.caller()]
+	if c == nil {
+		c = j.bridged(f)
+	}
 	if c != nil && len(c.requests) == 0 {
 		last := decisive(c.inits)
 		if last == nil || refusedThenAuthorized(last, f) || sentAgain(last, f) {
@@ -241,14 +245,31 @@ func (j *joiner) findInitialize(f *facts) *connect {
 	return nil
 }
 
+// bridged finds the connect of a probe that a bridge passed on as it was before it began the handshake under the host's
+// name and its own (mcp-remote 0.15.1).
+func (j *joiner) bridged(f *facts) *connect {
+	host, _, bridge := strings.Cut(f.req.info.name, " (via ")
+	if !bridge {
+		return nil
+	}
+	c := j.byInfo[caller{f.place(), implementation{host, f.req.info.version}}]
+	if c == nil || len(c.inits) > 0 {
+		return nil
+	}
+	return c
+}
+
 // findStream takes a GET to the session it names, or to the connect that is under way at its URL; else it may be the
-// first step of HTTP+SSE, whose every stream is a new session.
+// first step of HTTP+SSE, whose every stream is a new session. One that follows a refused one is another try.
 func (j *joiner) findStream(f *facts) *connect {
 	if c := j.bySession[pair{f.origin, f.req.session}]; f.req.session != "" && c != nil {
 		return c
 	}
 	c := j.latest[f.place()]
-	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.onlyStreams() || c.namedEndpoint() {
+	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.namedEndpoint() {
+		return nil
+	}
+	if c.onlyStreams() && (c.last().status/100 == 2 || f.req.session != "") {
 		return nil
 	}
 	return c

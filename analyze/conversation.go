@@ -72,7 +72,7 @@ func (v *conversation) serverInfo() implementation {
 }
 
 // findRepeats finds the calls that were repeated in a new session after the old one had expired: the first such call of
-// the connect that follows.
+// the connect that follows. A client that repeats a call after 404 took it for that, whatever the body said.
 func (v *conversation) findRepeats() {
 	for i := 1; i < len(v.connects); i++ {
 		prev, c := v.connects[i-1], v.connects[i]
@@ -81,7 +81,8 @@ func (v *conversation) findRepeats() {
 		}
 		lost := map[string]*facts{}
 		for _, f := range prev.requests {
-			if f.sessionGone() && lost[f.req.call] == nil {
+			gone := f.sessionGone() || f.status == 404 && f.req.session != "" && f.req.era() == eraLegacy
+			if gone && lost[f.req.call] == nil {
 				lost[f.req.call] = f
 			}
 		}

@@ -268,12 +268,14 @@ func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
 				continue
 			}
 		}
-		if v.Verdict != "delivered" {
-			d = Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n, Assumed: d.Assumed}
-			if v.Verdict == "unspecified" || v.Verdict == "inconclusive" {
-				d.Outcome = Unknown
-			}
-			return d
+		switch v.Verdict {
+		case "delivered":
+		case "legacy-fallback":
+			return p.predictFallback(c, step, Prediction{Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n, Assumed: d.Assumed})
+		case "unspecified", "inconclusive":
+			return Prediction{Outcome: Unknown, Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n, Assumed: d.Assumed}
+		default:
+			return Prediction{Outcome: Failed, Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n, Assumed: d.Assumed}
 		}
 		if d.Rule == "" {
 			d = Prediction{Verdict: v.Verdict, Rule: v.Rule, Exchange: step.n}
@@ -285,6 +287,27 @@ func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
 			}
 		}
 	}
+	return d
+}
+
+// predictFallback says what becomes of the attempt over HTTP+SSE that follows a refused step of the handshake: that which
+// its stream met, or, where the recording holds none, success.
+func (p *Policy) predictFallback(c *connect, refused *facts, d Prediction) Prediction {
+	for _, f := range c.streams {
+		if f.n < refused.n || f.req.session != "" {
+			continue
+		}
+		tried := *f
+		tried.transport = overSSE
+		if v := p.judge(&tried); v.Verdict != "delivered" {
+			d.Outcome = Failed
+			if v.Verdict == "unspecified" || v.Verdict == "inconclusive" {
+				d.Outcome = Unknown
+			}
+			return d
+		}
+	}
+	d.Outcome, d.Assumed = Legacy, true
 	return d
 }
 

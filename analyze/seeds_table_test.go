@@ -98,6 +98,9 @@ func TestMutations(t *testing.T) {
 			cases = append(cases, exchange{fmt.Sprint(v.Name, " ", n), byN[n]})
 		}
 	}
+	for name, f := range hostExchanges(t) {
+		cases = append(cases, exchange{name, f})
+	}
 	for _, p := range Policies() {
 		own := ownRules(t, p.Name)
 		want := make([]string, len(cases))

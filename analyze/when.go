@@ -12,6 +12,7 @@ import (
 // A When is a rule's conditions. All that are stated must hold; of a list, one.
 type When struct {
 	Class     []string `json:"class,omitempty"`     // what the exchange is for
+	Method    []string `json:"method,omitempty"`    // of JSON-RPC, such as tools/list
 	Transport []string `json:"transport,omitempty"` // streamable-http, http+sse, stdio
 	Answer    []string `json:"answer,omitempty"`    // how much of an answer came
 	Status    []string `json:"status,omitempty"`    // "404", "5xx", "502-599"
@@ -30,6 +31,7 @@ type When struct {
 	Interim  []string `json:"interim,omitempty"`   // status of a 1xx that came before the final response
 	HeadOver int      `json:"head_over,omitempty"` // the answer's head has more bytes
 
+	Accepted        *bool `json:"accepted,omitempty"`          // the result that was asked for; of initialize, at a version that the client takes
 	Session         *bool `json:"session,omitempty"`           // the request carried a session id
 	Again           *bool `json:"again,omitempty"`             // the corrective retry, or the repeated call
 	ProbeID         *bool `json:"probe_id,omitempty"`          // the id is that of a TypeScript probe
@@ -61,7 +63,9 @@ type matcher struct {
 	status, interim   []statusRange
 	headOver          int
 	codes             []int64
+	methods           []string
 	encoding, framing []string
+	accepted          har.Tri
 
 	session, again, probeID, followed, rpc20, gone, toolErr, resumable, decoded, mislabelled har.Tri
 	elsewhere, otherSession, challenged, namesLegacy, readableCode, badEvent, batch, idNull  har.Tri
@@ -71,7 +75,7 @@ type statusRange struct{ from, to int }
 
 func (w *When) compile() (matcher, error) {
 	m := matcher{
-		compiled: true, headOver: w.HeadOver, codes: w.Code, encoding: w.Encoding, framing: w.Framing,
+		compiled: true, headOver: w.HeadOver, codes: w.Code, methods: w.Method, encoding: w.Encoding, framing: w.Framing, accepted: tri(w.Accepted),
 		session: tri(w.Session), again: tri(w.Again), probeID: tri(w.ProbeID), followed: tri(w.Followed),
 		rpc20: tri(w.RPC20), gone: tri(w.SaysSessionGone), toolErr: tri(w.ToolError), resumable: tri(w.Resumable),
 		decoded: tri(w.Decoded), mislabelled: tri(w.Mislabelled), elsewhere: tri(w.Elsewhere),
@@ -153,7 +157,7 @@ func parseStatus(s string) (statusRange, error) {
 
 // eval tells whether the conditions hold: har.Unknown if that hangs on something that was not captured.
 func (m *matcher) eval(f *facts, p *Policy) har.Tri {
-	if m.class&(1<<f.class) == 0 {
+	if m.class&(1<<f.class) == 0 || m.methods != nil && !slices.Contains(m.methods, f.req.method) {
 		return har.False
 	}
 	res := m.evalSets(f)
@@ -169,7 +173,37 @@ func (m *matcher) eval(f *facts, p *Policy) har.Tri {
 	if m.offer != 0 && res != har.False {
 		res = and(res, known(m.offer, p.offer(f), anyOffer))
 	}
+	switch m.accepted {
+	case har.True:
+		res = and(res, f.accepted(p))
+	case har.False:
+		res = and(res, not(f.accepted(p)))
+	}
 	return res
+}
+
+// accepted tells whether the answer is the result that was asked for; to initialize, one that the policy's client goes on
+// with.
+func (f *facts) accepted(p *Policy) har.Tri {
+	via := known(viaBody|viaEvent|viaStream, f.via, anyVia)
+	if f.status == 202 {
+		via = known(viaStream, f.via, anyVia) // nobody reads the body of a 202
+	}
+	res := and(known(replyResult, f.kind, anyReply), via)
+	if res != har.False && f.class == initialize {
+		res = and(res, known(offerCommon, p.offer(f), anyOffer))
+	}
+	return res
+}
+
+func not(t har.Tri) har.Tri {
+	switch t {
+	case har.True:
+		return har.False
+	case har.False:
+		return har.True
+	}
+	return har.Unknown
 }
 
 // evalSets compares the facts that are sets.
@@ -248,15 +282,11 @@ func (m *matcher) evalCode(f *facts) har.Tri {
 	if f.kind&(f.kind-1) != 0 || f.kind == 0 {
 		return har.Unknown
 	}
-	if f.readsCode() && f.reply.codeOK && slices.Contains(m.codes, f.reply.code) {
+	counts := f.status >= 300 || f.kind == replyError || f.kind == replyInvalid && f.media != mediaStream
+	if counts && f.reply.codeOK && slices.Contains(m.codes, f.reply.code) {
 		return har.True
 	}
 	return har.False
-}
-
-// readsCode tells whether a client reads the error code where it stands.
-func (f *facts) readsCode() bool {
-	return f.status >= 300 || f.kind == replyError || f.kind == replyInvalid && f.media != mediaStream
 }
 
 func (m *matcher) evalFlags(f *facts) har.Tri {
@@ -270,9 +300,9 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 		{m.session, f.req.session != ""}, {m.again, f.again}, {m.probeID, f.req.probeID}, {m.followed, f.followed != nil},
 		{m.rpc20, f.reply.rpc20}, {m.gone, f.reply.gone}, {m.toolErr, f.reply.toolErr}, {m.resumable, f.eventID},
 		{m.decoded, f.undecoded == ""}, {m.mislabelled, f.mislabelled},
-		{m.elsewhere, f.elsewhere()},
+		{m.elsewhere, f.location != "" && originOf(f.location) != f.origin},
 		{m.otherSession, f.otherSession()}, {m.challenged, f.challenge != ""},
-		{m.namesLegacy, f.namesLegacy()},
+		{m.namesLegacy, f.reply.named && slices.ContainsFunc(f.reply.versions, func(v string) bool { return !modern(v) })},
 		{m.readableCode, f.reply.codeOK}, {m.badEvent, f.badEvent},
 		{m.batch, f.batch}, {m.idNull, f.reply.idState == "null"},
 	} {
@@ -286,14 +316,6 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 // otherSession tells whether the answer names another session than the request.
 func (f *facts) otherSession() bool {
 	return f.issued != "" && f.req.session != "" && f.issued != f.req.session
-}
-
-// elsewhere tells whether the answer redirects to another origin.
-func (f *facts) elsewhere() bool { return f.location != "" && originOf(f.location) != f.origin }
-
-// namesLegacy tells whether a version of the legacy era is among those that the server names.
-func (f *facts) namesLegacy() bool {
-	return f.reply.named && slices.ContainsFunc(f.reply.versions, func(v string) bool { return !modern(v) })
 }
 
 func (m *matcher) evalTexts(f *facts) har.Tri {
