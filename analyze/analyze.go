@@ -8,7 +8,6 @@ package analyze
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -19,13 +18,14 @@ import (
 // Options choose what is judged.
 type Options struct {
 	Policies []string // names, or "all"; nil: recommended and the recognised client's
+	Client   string   // policy, or library by its name in reports, to take every client for; "": as recognised
 	AllHTTP  bool     // include exchanges that are not MCP
 }
 
 // Analyze judges exchanges, given in any order. An error comes from the sequence or from an unknown policy's name. What
 // is kept of an exchange does not grow with its bodies.
 func Analyze(exchanges iter.Seq2[*har.Exchange, error], o Options) (*Report, error) {
-	chosen, err := choose(o.Policies)
+	chosen, client, err := o.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,17 @@ func Analyze(exchanges iter.Seq2[*har.Exchange, error], o Options) (*Report, err
 		all = append(all, observe(x))
 	}
 	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
-	return newAnalysis(all, chosen, o).report(), nil
+	a := newAnalysis(all, chosen, o)
+	a.take(client)
+	return a.report(), nil
+}
+
+// resolve looks up the policies that the options name.
+func (o *Options) resolve() (chosen []*Policy, client *Policy, err error) {
+	if client, err = clientPolicy(o.Client); err == nil {
+		chosen, err = choose(o.Policies)
+	}
+	return chosen, client, err
 }
 
 // choose resolves names of policies. nil means that each conversation chooses.
@@ -52,7 +62,7 @@ func choose(names []string) ([]*Policy, error) {
 	for _, name := range names {
 		p := policies().byName[name]
 		if p == nil {
-			return nil, fmt.Errorf("no policy %q; want all or some of %s", name, strings.Join(policies().names, ", "))
+			return nil, &UnknownError{"policy", name, "all or some of " + strings.Join(policies().names, ", "), Near(name, policies().names)}
 		}
 		if !slices.Contains(chosen, p) {
 			chosen = append(chosen, p)

@@ -28,6 +28,7 @@ type Conversation struct {
 	Connects  int                   `json:"connects"` // how often the client began anew, the first time included
 	Observed  Observed              `json:"observed"`
 	Predicted map[string]Prediction `json:"predicted"` // by policy
+	Course    []Choice              `json:"course"`    // where the client had to choose, by exchange; the first hundred
 }
 
 // A Client is who asked, as far as the traffic tells.
@@ -134,6 +135,7 @@ func (a *analysis) conversation(v *conversation) Conversation {
 	for _, p := range a.policiesFor(v) {
 		out.Predicted[p.Name] = p.predict(c)
 	}
+	out.Course = a.course(v)
 	return out
 }
 

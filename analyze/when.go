@@ -282,11 +282,15 @@ func (m *matcher) evalCode(f *facts) har.Tri {
 	if f.kind&(f.kind-1) != 0 || f.kind == 0 {
 		return har.Unknown
 	}
-	counts := f.status >= 300 || f.kind == replyError || f.kind == replyInvalid && f.media != mediaStream
-	if counts && f.reply.codeOK && slices.Contains(m.codes, f.reply.code) {
+	if f.readsCode() && f.reply.codeOK && slices.Contains(m.codes, f.reply.code) {
 		return har.True
 	}
 	return har.False
+}
+
+// readsCode tells whether a client reads the error code where it stands.
+func (f *facts) readsCode() bool {
+	return f.status >= 300 || f.kind == replyError || f.kind == replyInvalid && f.media != mediaStream
 }
 
 func (m *matcher) evalFlags(f *facts) har.Tri {
@@ -300,9 +304,9 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 		{m.session, f.req.session != ""}, {m.again, f.again}, {m.probeID, f.req.probeID}, {m.followed, f.followed != nil},
 		{m.rpc20, f.reply.rpc20}, {m.gone, f.reply.gone}, {m.toolErr, f.reply.toolErr}, {m.resumable, f.eventID},
 		{m.decoded, f.undecoded == ""}, {m.mislabelled, f.mislabelled},
-		{m.elsewhere, f.location != "" && originOf(f.location) != f.origin},
+		{m.elsewhere, f.elsewhere()},
 		{m.otherSession, f.otherSession()}, {m.challenged, f.challenge != ""},
-		{m.namesLegacy, f.reply.named && slices.ContainsFunc(f.reply.versions, func(v string) bool { return !modern(v) })},
+		{m.namesLegacy, f.namesLegacy()},
 		{m.readableCode, f.reply.codeOK}, {m.badEvent, f.badEvent},
 		{m.batch, f.batch}, {m.idNull, f.reply.idState == "null"},
 	} {
@@ -316,6 +320,14 @@ func (m *matcher) evalFlags(f *facts) har.Tri {
 // otherSession tells whether the answer names another session than the request.
 func (f *facts) otherSession() bool {
 	return f.issued != "" && f.req.session != "" && f.issued != f.req.session
+}
+
+// elsewhere tells whether the answer redirects to another origin.
+func (f *facts) elsewhere() bool { return f.location != "" && originOf(f.location) != f.origin }
+
+// namesLegacy tells whether a version of the legacy era is among those that the server names.
+func (f *facts) namesLegacy() bool {
+	return f.reply.named && slices.ContainsFunc(f.reply.versions, func(v string) bool { return !modern(v) })
 }
 
 func (m *matcher) evalTexts(f *facts) har.Tri {

@@ -2,6 +2,7 @@
 package capture
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,7 @@ const (
 type Recorder struct {
 	Now     func() time.Time // for flushing; time.Now if nil
 	OnError func(error)      // called once, when recording has failed; events are then dropped
+	Queue   int              // bytes of events that wait at most; MaxQueued if 0. A source that can wait needs little
 
 	failed atomic.Bool
 	slowed atomic.Uint64
@@ -71,18 +73,19 @@ func NewRecorder(w *har.Writer, redact *har.Redactor) *Recorder {
 	return r
 }
 
-// Record hands over one event. It copies e.Bytes, keeps the order of the calls, and waits only while more than MaxQueued
-// bytes are queued. It may be called from many goroutines.
+// Record hands over one event. It copies e.Bytes, keeps the order of the calls, and waits only while more bytes are queued
+// than Queue says. It may be called from many goroutines.
 func (r *Recorder) Record(e har.Event) {
 	if r.failed.Load() {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.queue.size() > MaxQueued {
+	most := cmp.Or(r.Queue, MaxQueued)
+	if r.queue.size() > most {
 		r.slowed.Add(1)
 	}
-	for r.queue.size() > MaxQueued && !r.closed && !r.failed.Load() {
+	for r.queue.size() > most && !r.closed && !r.failed.Load() {
 		r.room.Wait()
 	}
 	if r.closed || r.failed.Load() {

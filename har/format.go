@@ -49,7 +49,7 @@ func (l Limits) orDefaults() Limits {
 // A FormatError says what a file has that the format forbids.
 type FormatError struct {
 	Line int    // from 1; 0 if it is not known
-	Want string // what the format asks for there, and what to do if there is a remedy
+	Want string // what the format asks for there
 	Err  error  // what was found instead; nil if Want says it all
 }
 

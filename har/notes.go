@@ -10,4 +10,5 @@ const (
 	NoteInferred = "inferred" // which end is the client was told by the bytes alone
 	NoteHAR      = "har"      // imported from a HAR file, which has no bytes, cuts or endings
 	NoteCut      = "cut"      // the file ends before the exchange did
+	NoteCopy     = "copy"     // copied members of the file differed from the bytes, which the reader corrected
 )

@@ -65,12 +65,14 @@ func (r *Reader) noHeader(err error) error {
 func (r *Reader) Header() Header { return r.header }
 
 // All gives the exchanges as they become final: when their connection has gone on or ended, or at the end of the file.
-// Memory is bounded by the exchanges of open connections. After a *FormatError nothing more is given; a cut file is no error.
+// Memory is bounded by the exchanges of open connections. Copied members that differ from the bytes are corrected and
+// noted. After a *FormatError nothing more is given; a cut file is no error.
 func (r *Reader) All() iter.Seq2[*Exchange, error] {
 	return func(yield func(*Exchange, error) bool) {
 		for !r.done {
 			final, err := r.step()
 			for _, x := range final {
+				x.correct()
 				if !yield(x, nil) {
 					r.done = true
 					return
@@ -128,11 +130,7 @@ func (r *Reader) damage(err error) error {
 	if r.src.file.err != nil {
 		return fmt.Errorf("line %d: %w", r.src.line+1, r.src.file.err)
 	}
-	want := "whole " + r.src.packed + " data"
-	if r.src.line > 0 {
-		want += " (mcptap repair keeps what is before the damage)"
-	}
-	return &FormatError{Line: r.src.line + 1, Want: want, Err: err}
+	return &FormatError{Line: r.src.line + 1, Want: "whole " + r.src.packed + " data", Err: err}
 }
 
 // stop ends reading. What has no ending gets one that says so.

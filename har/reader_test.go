@@ -239,7 +239,7 @@ func TestDamagedFrame(t *testing.T) {
 	}
 	b := cassette(t, false, list...)
 	b[len(b)-1] ^= 1
-	const want = "line 130: want whole zstd data (mcptap repair keeps what is before the damage): damaged: the checksum of the zstd frame does not match"
+	const want = "line 130: want whole zstd data: damaged: the checksum of the zstd frame does not match"
 	c, err := Read(bytes.NewReader(b), Limits{})
 	if err == nil || err.Error() != want || c.Cut != "" || !reflect.DeepEqual(c.Exchanges, list[:frameLines]) {
 		t.Errorf("%d exchanges, cut %q: %v", len(c.Exchanges), c.Cut, err)

@@ -7,8 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/klauspost/compress/zstd"
+	"sync/atomic"
 )
 
 const (
@@ -20,11 +19,13 @@ const (
 )
 
 // A Writer appends to a cassette. What was flushed is readable whatever happens next. It is not safe for concurrent use.
+// Lines are packed while the next ones are written: at most two chunks, each up to packAt and one line long, are in memory,
+// and a failure may be reported by the call after the next one, at the latest by Flush or Close.
 type Writer struct {
-	out   *packedWriter
-	zstd  *zstd.Encoder // nil: plain lines
-	fresh bool          // the encoder is between two frames
-	buf   []byte        // a line; of a plain file, all lines that are not yet written
+	out    *packedWriter
+	packer *packer // nil: plain lines
+	buf    []byte  // lines that are not yet passed on
+	line   int     // where the last of them begins
 
 	lines, bytes int   // of the frame so far
 	total        int64 // bytes of all lines
@@ -46,12 +47,10 @@ type progress struct {
 
 // NewWriter writes the header and flushes it. plain: JSON lines as they are, else checksummed zstd frames.
 func NewWriter(w io.Writer, h Header, plain bool) (*Writer, error) {
-	c := &Writer{out: &packedWriter{w: w}, open: map[place]*progress{}, last: map[uint64]int{}, fresh: true}
+	c := &Writer{out: &packedWriter{w: w}, open: map[place]*progress{}, last: map[uint64]int{}}
 	if !plain {
 		var err error
-		c.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithWindowSize(frameBytes), zstd.WithEncoderCRC(true))
-		if err != nil {
+		if c.packer, err = newPacker(c.out); err != nil {
 			return nil, err
 		}
 	}
@@ -226,43 +225,51 @@ func (w *Writer) forget(at place, p *progress) {
 
 // room is where the next line is appended.
 func (w *Writer) room() []byte {
-	if w.zstd != nil {
-		return w.buf[:0]
-	}
+	w.line = len(w.buf)
 	return w.buf
 }
 
 // emit passes the line in buf on. exchanges: how many lines of exchanges it is.
 func (w *Writer) emit(exchanges int) {
-	if w.zstd == nil {
+	if w.packer == nil {
 		if len(w.buf) >= plainBuffer {
 			w.drain()
 		}
 		return
 	}
 	w.keepRatio()
-	if w.fresh {
-		w.zstd.Reset(w.out)
-		w.fresh = false
-	}
-	_, err := w.zstd.Write(w.buf)
-	w.fail(err)
+	n := len(w.buf) - w.line
 	w.lines += exchanges
-	w.bytes += len(w.buf)
-	w.total += int64(len(w.buf))
-	if w.lines >= frameLines || w.bytes >= frameBytes {
-		w.endFrame()
+	w.bytes += n
+	w.total += int64(n)
+	switch end := w.lines >= frameLines || w.bytes >= frameBytes; {
+	case w.err != nil:
+		w.buf = w.buf[:0]
+	case end || len(w.buf) >= packAt:
+		w.pack(end)
+	}
+}
+
+// pack lets the lines in buf be packed while the next ones are written.
+func (w *Writer) pack(end bool) {
+	next, err := w.packer.start(w.buf, end)
+	w.buf = next
+	w.fail(err)
+	if end {
+		w.lines, w.bytes = 0, 0
 	}
 }
 
 // keepRatio makes the file long enough for the line in buf: readers refuse a file that is short for its lines.
 func (w *Writer) keepRatio() {
-	total := w.total + int64(len(w.buf))
-	if total <= writeFrom || w.out.n >= total/writeRatio {
+	total := w.total + int64(len(w.buf)-w.line)
+	if total <= writeFrom || w.out.n.Load() >= total/writeRatio {
 		return
 	}
-	w.endFrame()
-	size := (total+frameBytes)/writeRatio - w.out.n
+	w.fail(w.packer.flush(w.buf[:w.line], true))
+	w.buf = append(w.buf[:0], w.buf[w.line:]...)
+	w.line, w.lines, w.bytes = 0, 0, 0
+	size := (total+frameBytes)/writeRatio - w.out.n.Load()
 	if size <= 0 || w.err != nil {
 		return
 	}
@@ -282,20 +289,13 @@ func (w *Writer) fillerFrame(size int64) []byte {
 // A packedWriter counts the bytes of the file.
 type packedWriter struct {
 	w io.Writer
-	n int64
+	n atomic.Int64
 }
 
 func (c *packedWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
-	c.n += int64(n)
+	c.n.Add(int64(n))
 	return n, err
-}
-
-func (w *Writer) endFrame() {
-	if !w.fresh && w.err == nil {
-		w.fail(w.zstd.Close())
-	}
-	w.fresh, w.lines, w.bytes = true, 0, 0
 }
 
 func (w *Writer) drain() {
@@ -314,13 +314,20 @@ func (w *Writer) fail(err error) {
 
 // Flush makes everything written so far readable.
 func (w *Writer) Flush() error {
-	switch {
-	case w.zstd == nil:
-		w.drain()
-	case !w.fresh && w.err == nil:
-		w.fail(w.zstd.Flush())
-	}
+	w.settle(false)
 	return w.err
+}
+
+// settle writes what is in buf. end: it is the end of a frame.
+func (w *Writer) settle(end bool) {
+	if w.packer == nil {
+		w.drain()
+		return
+	}
+	if w.err == nil {
+		w.fail(w.packer.flush(w.buf, end))
+	}
+	w.buf = w.buf[:0]
 }
 
 // Close writes the end line and flushes. It does not close the underlying writer. Exchanges and Conns of e are counted by
@@ -336,10 +343,6 @@ func (w *Writer) Close(e End) error {
 	}
 	w.buf = appendEnd(w.room(), &e)
 	w.emit(0)
-	if w.zstd != nil {
-		w.endFrame()
-	} else {
-		w.drain()
-	}
+	w.settle(true)
 	return w.err
 }

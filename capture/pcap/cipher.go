@@ -5,6 +5,8 @@ import (
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
+	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"
@@ -15,25 +17,37 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// A suite is what a cipher suite means for its records.
+// A suite is what a cipher suite means for its records. Those with a mac encrypt by AES-CBC.
 type suite struct {
-	key    int // bytes
-	hash   func() hash.Hash
+	key    int              // bytes
+	hash   func() hash.Hash // of the key schedule of TLS 1.2 and 1.3
 	chacha bool
+	mac    func() hash.Hash // of CBC; nil for AEAD
 }
 
-// suites are the AEAD suites of TLS 1.3 (RFC 8446 appendix B.4), and of TLS 1.2 (RFC 5288, RFC 5289, RFC 7905).
+// suites are the AEAD suites of TLS 1.3 (RFC 8446 appendix B.4) and of TLS 1.2 (RFC 5288, RFC 5289, RFC 7905), and those
+// with AES-CBC of TLS 1.0 to 1.2 (RFC 5246 appendix A.5, RFC 5289, RFC 8422).
 var suites = map[uint16]suite{
-	0x1301: {16, sha256.New, false}, 0x1302: {32, sha512.New384, false}, 0x1303: {32, sha256.New, true},
-	0x009C: {16, sha256.New, false}, 0x009D: {32, sha512.New384, false},
-	0x009E: {16, sha256.New, false}, 0x009F: {32, sha512.New384, false},
-	0xC02B: {16, sha256.New, false}, 0xC02C: {32, sha512.New384, false},
-	0xC02F: {16, sha256.New, false}, 0xC030: {32, sha512.New384, false},
-	0xCCA8: {32, sha256.New, true}, 0xCCA9: {32, sha256.New, true}, 0xCCAA: {32, sha256.New, true},
+	0x1301: {key: 16, hash: sha256.New}, 0x1302: {key: 32, hash: sha512.New384}, 0x1303: {key: 32, hash: sha256.New, chacha: true},
+	0x009C: {key: 16, hash: sha256.New}, 0x009D: {key: 32, hash: sha512.New384},
+	0x009E: {key: 16, hash: sha256.New}, 0x009F: {key: 32, hash: sha512.New384},
+	0xC02B: {key: 16, hash: sha256.New}, 0xC02C: {key: 32, hash: sha512.New384},
+	0xC02F: {key: 16, hash: sha256.New}, 0xC030: {key: 32, hash: sha512.New384},
+	0xCCA8: {key: 32, hash: sha256.New, chacha: true}, 0xCCA9: {key: 32, hash: sha256.New, chacha: true}, 0xCCAA: {key: 32, hash: sha256.New, chacha: true},
+
+	0x002F: {key: 16, hash: sha256.New, mac: sha1.New}, 0x0035: {key: 32, hash: sha256.New, mac: sha1.New},
+	0x0033: {key: 16, hash: sha256.New, mac: sha1.New}, 0x0039: {key: 32, hash: sha256.New, mac: sha1.New},
+	0xC009: {key: 16, hash: sha256.New, mac: sha1.New}, 0xC00A: {key: 32, hash: sha256.New, mac: sha1.New},
+	0xC013: {key: 16, hash: sha256.New, mac: sha1.New}, 0xC014: {key: 32, hash: sha256.New, mac: sha1.New},
+	0x003C: {key: 16, hash: sha256.New, mac: sha256.New}, 0x003D: {key: 32, hash: sha256.New, mac: sha256.New},
+	0x0067: {key: 16, hash: sha256.New, mac: sha256.New}, 0x006B: {key: 32, hash: sha256.New, mac: sha256.New},
+	0xC023: {key: 16, hash: sha256.New, mac: sha256.New}, 0xC024: {key: 32, hash: sha512.New384, mac: sha512.New384},
+	0xC027: {key: 16, hash: sha256.New, mac: sha256.New}, 0xC028: {key: 32, hash: sha512.New384, mac: sha512.New384},
 }
 
 // A recordCipher opens the records of one direction.
 type recordCipher struct {
+	cbc      *cbc // nil for AEAD
 	aead     cipher.AEAD
 	iv       []byte // 12 bytes; the 4 fixed ones with explicit
 	explicit bool   // TLS 1.2 with GCM: each record begins with 8 bytes of its nonce
@@ -45,6 +59,9 @@ type recordCipher struct {
 
 // open gives the plain bytes of a record, valid until the next call.
 func (c *recordCipher) open(head, body []byte) ([]byte, error) {
+	if c.cbc != nil {
+		return c.cbc.open(head, body)
+	}
 	var ad []byte
 	if c.explicit {
 		if len(body) < 8 {
@@ -133,30 +150,44 @@ func expandLabel(s suite, secret []byte, label string, n int) ([]byte, error) {
 	return hkdf.Expand(s.hash, secret, string(append(info, 0)), n)
 }
 
-// cipher12 makes one direction's keys of RFC 5246 section 6.3 from the master secret. way is 0 for the client's.
-func cipher12(id uint16, master []byte, client, server [32]byte, way int) (*recordCipher, error) {
-	s, err := suiteOf(id)
+// cipher12 makes one direction's keys of RFC 5246 section 6.3, or RFC 2246 before TLS 1.2, from the master secret. way is 0
+// for the client's.
+func cipher12(server *serverHelloFacts, master []byte, client [32]byte, way int) (*recordCipher, error) {
+	s, err := suiteOf(server.suite)
 	if err != nil {
 		return nil, err
 	}
 	if master == nil {
 		return nil, errNoSecret
 	}
-	iv := 4
-	if s.chacha {
+	mac, iv := 0, 4
+	switch {
+	case s.mac != nil:
+		mac, iv = s.mac().Size(), aes.BlockSize
+	case s.chacha:
 		iv = 12
 	}
-	block := prf(s, master, "key expansion", append(server[:], client[:]...), 2*s.key+2*iv)
-	aead, err := newAEAD(s, block[way*s.key:(way+1)*s.key])
-	ivs := block[2*s.key:]
-	return &recordCipher{aead: aead, iv: ivs[way*iv : (way+1)*iv], explicit: !s.chacha}, err
+	seed := append([]byte("key expansion"), append(server.random[:], client[:]...)...)
+	n := 2 * (mac + s.key + iv)
+	var block []byte
+	if server.version == tls12 {
+		block = prf(s.hash, master, seed, n)
+	} else {
+		block = prf10(master, seed, n)
+	}
+	part := func(from, size int) []byte { return block[from+way*size:][:size] }
+	key, ivPart := part(2*mac, s.key), part(2*(mac+s.key), iv)
+	if s.mac != nil {
+		return newCBC(server, s, part(0, mac), key, ivPart)
+	}
+	aead, err := newAEAD(s, key)
+	return &recordCipher{aead: aead, iv: ivPart, explicit: !s.chacha}, err
 }
 
-// prf is the pseudo-random function of TLS 1.2 (RFC 5246 section 5).
-func prf(s suite, secret []byte, label string, seed []byte, n int) []byte {
-	seed = append([]byte(label), seed...)
+// prf is the pseudo-random function of TLS 1.2 (RFC 5246 section 5); seed includes the label.
+func prf(newHash func() hash.Hash, secret, seed []byte, n int) []byte {
 	mac := func(parts ...[]byte) []byte {
-		h := hmac.New(s.hash, secret)
+		h := hmac.New(newHash, secret)
 		for _, p := range parts {
 			h.Write(p)
 		}
@@ -167,4 +198,14 @@ func prf(s suite, secret []byte, label string, seed []byte, n int) []byte {
 		out = append(out, mac(a, seed)...)
 	}
 	return out[:n]
+}
+
+// prf10 is that of TLS 1.0 and 1.1 (RFC 2246 section 5).
+func prf10(secret, seed []byte, n int) []byte {
+	half := (len(secret) + 1) / 2
+	out := prf(md5.New, secret[:half], seed, n)
+	for i, b := range prf(sha1.New, secret[len(secret)-half:], seed, n) {
+		out[i] ^= b
+	}
+	return out
 }

@@ -11,6 +11,7 @@ type clientHelloFacts struct {
 	random [32]byte
 	sni    string
 	alpn   string // names, separated by commas
+	early  bool   // data is sent before the server's answer (RFC 8446 section 4.2.10)
 }
 
 // serverHelloFacts are what a ServerHello shows, and the extensions that follow it (RFC 8446 section 4.1.3).
@@ -19,6 +20,7 @@ type serverHelloFacts struct {
 	version uint16
 	suite   uint16
 	alpn    string
+	etm     bool // encrypt-then-MAC (RFC 7366)
 }
 
 // A scanner reads vectors of the TLS presentation language. Once something is too short, bad is set and the rest is empty.
@@ -64,6 +66,8 @@ func (s *scanner) each(yield func(kind uint16, body []byte)) {
 const (
 	extensionName     = 0
 	extensionALPN     = 16
+	extensionETM      = 22
+	extensionEarly    = 42
 	extensionVersions = 43
 )
 
@@ -90,11 +94,13 @@ func (h *clientHelloFacts) parse(b []byte) {
 			}
 		case extensionALPN:
 			h.alpn = protocols(in.vector(2))
+		case extensionEarly:
+			h.early = true
 		}
 	})
 }
 
-// parse reads a ServerHello. It gives false for a HelloRetryRequest, and for what is no ServerHello of TLS 1.2 or 1.3.
+// parse reads a ServerHello. It gives false for a HelloRetryRequest, and for what is no ServerHello of TLS 1.0 to 1.3.
 func (h *serverHelloFacts) parse(b []byte) bool {
 	s := scanner{b: b}
 	version := binary.BigEndian.Uint16(s.take(2))
@@ -109,7 +115,7 @@ func (h *serverHelloFacts) parse(b []byte) bool {
 	if len(s.b) > 0 {
 		h.extensions(s.vector(2))
 	}
-	return h.version == tls12 || h.version == tls13
+	return h.version >= tls10 && h.version <= tls13
 }
 
 func (h *serverHelloFacts) extensions(b []byte) {
@@ -119,6 +125,8 @@ func (h *serverHelloFacts) extensions(b []byte) {
 		switch {
 		case kind == extensionALPN:
 			h.alpn = protocols(in.vector(2))
+		case kind == extensionETM:
+			h.etm = true
 		case kind == extensionVersions && len(body) == 2:
 			h.version = binary.BigEndian.Uint16(body)
 		}

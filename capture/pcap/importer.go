@@ -59,7 +59,7 @@ type Importer struct {
 	origins   map[netip.AddrPort]*origin
 	heldBytes int
 	conns     uint64
-	sawTLS    map[string]int
+	unreadTLS map[string]*unreadTLS
 }
 
 // Bounds of what is held of connections before it is known what they are.
@@ -95,7 +95,7 @@ func (m *Importer) start() {
 	if m.assembler == nil {
 		m.assembler = newAssembler(m.happened)
 		m.origins = map[netip.AddrPort]*origin{}
-		m.sawTLS = map[string]int{}
+		m.unreadTLS = map[string]*unreadTLS{}
 	}
 }
 

@@ -3,24 +3,20 @@ package pcap
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
-	"net"
-	"slices"
-	"strconv"
 	"time"
-
-	"github.com/mcptap/mcptap/har"
 )
 
-// A secure is the TLS of one connection, 1.2 or 1.3 (RFC 5246, RFC 8446), as far as the key log opens it.
+// A secure is the TLS of one connection, 1.0 to 1.3 (RFC 2246 to RFC 8446), as far as the key log opens it.
 type secure struct {
 	keys   *KeyLog
 	hello  clientHelloFacts
 	server serverHelloFacts
 	ways   [2]secureWay // client, server
 	why    string       // why it is not read, "" while it may be
+	broken bool         // where its records begin is not known any more
 	total  int64
 	opened bool
+	ending string // how it ended, in words
 	emit   func(way int, what kind, at time.Time, b []byte)
 }
 
@@ -31,6 +27,8 @@ type secureWay struct {
 	cipher   *recordCipher
 	secret   []byte // of TLS 1.3: from which the keys at hand were made
 	closed   bool   // close_notify
+	alert    string // the last other one, in words
+	sent     int64
 }
 
 // Record types (RFC 8446 section 5.1), and the largest record of TLS 1.2.
@@ -44,28 +42,46 @@ const (
 )
 
 const (
+	tls10 = 0x0301
+	tls11 = 0x0302
 	tls12 = 0x0303
 	tls13 = 0x0304
 )
 
-// feed takes bytes of one end. What cannot be read any further sets s.why.
+// feed takes bytes of one end. What cannot be read any further sets s.why; of that, alerts are still seen.
 func (s *secure) feed(way int, at time.Time, b []byte) {
 	w := &s.ways[way]
 	w.buf = append(w.buf, b...)
 	rest := w.buf
-	for s.why == "" && len(rest) >= 5 {
+	for !s.broken && len(rest) >= 5 {
 		n := int(binary.BigEndian.Uint16(rest[3:]))
 		if n > maxRecord || rest[1] != 3 {
-			s.why = "its records make no sense"
+			s.fail("its records make no sense")
+			s.broken = true
 			break
 		}
 		if len(rest) < 5+n {
 			break
 		}
-		s.record(way, at, rest[:5], rest[5:5+n])
+		if s.why == "" {
+			s.record(way, at, rest[:5], rest[5:5+n])
+		} else if rest[0] == recordAlert {
+			w.alerted(rest[5 : 5+n])
+		}
 		rest = rest[5+n:]
 	}
+	if s.broken {
+		w.buf, w.messages = nil, nil
+		return
+	}
 	w.buf = append(w.buf[:0], rest...)
+}
+
+// fail notes why it cannot be read any further.
+func (s *secure) fail(why string) {
+	if s.why == "" {
+		s.why = why
+	}
 }
 
 // record reads one record.
@@ -74,7 +90,7 @@ func (s *secure) record(way int, at time.Time, head, body []byte) {
 	kind := head[0]
 	switch {
 	case kind == recordCCS:
-		if s.server.version == tls12 {
+		if v := s.server.version; v >= tls10 && v <= tls12 {
 			s.changeCipher(way)
 		}
 		return
@@ -95,6 +111,9 @@ func (s *secure) record(way int, at time.Time, head, body []byte) {
 			}
 			kind, body = body[len(body)-1], body[:len(body)-1]
 		}
+	case kind == recordData && s.hello.early && way == 0:
+		s.why = "it holds early data, which is not read"
+		return
 	case kind == recordData:
 		s.why = "there is no secret for it"
 		return
@@ -103,8 +122,7 @@ func (s *secure) record(way int, at time.Time, head, body []byte) {
 	case recordHandshake:
 		s.handshake(way, body)
 	case recordAlert:
-		const closeNotify = 0
-		w.closed = w.closed || len(body) == 2 && body[1] == closeNotify
+		w.alerted(body)
 	case recordData:
 		if s.server.alpn == "h2" {
 			s.why = "it speaks HTTP/2"
@@ -177,7 +195,7 @@ func (s *secure) use(way int, secret []byte) {
 
 // changeCipher makes the keys of TLS 1.2.
 func (s *secure) changeCipher(way int) {
-	c, err := cipher12(s.server.suite, s.keys.find("CLIENT_RANDOM", s.hello.random), s.hello.random, s.server.random, way)
+	c, err := cipher12(&s.server, s.keys.find("CLIENT_RANDOM", s.hello.random), s.hello.random, way)
 	if err != nil {
 		s.why = err.Error()
 		return
@@ -185,122 +203,27 @@ func (s *secure) changeCipher(way int) {
 	s.ways[way].cipher = c
 }
 
-// name says what is known of the connection from outside.
-func (s *secure) name(server string) string {
-	name := server
-	if s.hello.sni != "" {
-		name += " (" + s.hello.sni + ")"
-	}
-	switch s.server.version {
-	case tls13:
-		name += ", TLS 1.3"
-	case tls12:
-		name += ", TLS 1.2"
-	}
+// alerts are the words of RFC 8446 section 6 for what a person may meet.
+var alerts = map[byte]string{
+	10: "unexpected_message", 20: "bad_record_mac", 22: "record_overflow", 40: "handshake_failure", 42: "bad_certificate",
+	43: "unsupported_certificate", 44: "certificate_revoked", 45: "certificate_expired", 46: "certificate_unknown",
+	47: "illegal_parameter", 48: "unknown_ca", 49: "access_denied", 50: "decode_error", 51: "decrypt_error",
+	70: "protocol_version", 71: "insufficient_security", 80: "internal_error", 86: "inappropriate_fallback", 90: "user_canceled",
+	109: "missing_extension", 110: "unsupported_extension", 112: "unrecognized_name", 116: "certificate_required", 120: "no_application_protocol",
+}
+
+// alerted takes the body of an alert record. One that is not two bytes long is encrypted.
+func (w *secureWay) alerted(body []byte) {
+	const closeNotify = 0
 	switch {
-	case s.server.alpn != "":
-		name += ", ALPN " + s.server.alpn
-	case s.hello.alpn != "":
-		name += ", ALPN offered " + s.hello.alpn
-	}
-	return name
-}
-
-// tls takes an occurrence of a TLS connection.
-func (m *Importer) tls(c *conn, l *link, o *occurrence) {
-	s := l.secure
-	if s == nil {
-		s = &secure{keys: m.Keys}
-		s.emit = func(way int, what kind, at time.Time, b []byte) {
-			if !s.opened {
-				s.opened = true
-				m.Counters.HTTP++
-				m.opened(c, l, "https", s.authority(c, l))
-			}
-			from := l.client
-			if way == 1 {
-				from = 1 - l.client
-			}
-			m.pass(l, &occurrence{kind: what, from: from, at: at, bytes: b})
-		}
-		l.secure = s
-	}
-	way := 0
-	if o.from != l.client {
-		way = 1
-	}
-	switch o.kind {
-	case gotBytes:
-		m.secureBytes(l, s, way, o)
-	case gotLost:
-		if s.why == "" {
-			s.why = "bytes of it are missing"
-			m.blind(l, s, o)
-		}
-	case gotEnd:
-		if !s.opened {
-			if s.why == "" {
-				s.why = "it holds no data"
-			}
-			m.sawTLS[s.name(c.ends[1-l.client].String())+": "+s.why]++
-			return
-		}
-		m.pass(l, o)
+	case len(body) != 2:
+		w.alert = "alert, encrypted"
+	case body[1] == closeNotify:
+		w.closed = true
 	default:
-		if !s.opened {
-			return
+		w.alert = fmt.Sprintf("alert %d", body[1])
+		if word := alerts[body[1]]; word != "" {
+			w.alert = "alert " + word
 		}
-		if o.kind == gotFIN && !s.ways[way].closed && s.why == "" {
-			o.kind = gotBareFIN
-		}
-		m.pass(l, o)
-	}
-}
-
-func (m *Importer) secureBytes(l *link, s *secure, way int, o *occurrence) {
-	s.total += int64(len(o.bytes))
-	if s.why != "" {
-		m.Counters.TLSData += int64(len(o.bytes))
-		return
-	}
-	s.feed(way, o.at, o.bytes)
-	if s.why != "" {
-		m.blind(l, s, o)
-	}
-}
-
-// blind says that no more of a connection can be read.
-func (m *Importer) blind(l *link, s *secure, o *occurrence) {
-	if !s.opened {
-		m.Counters.TLSData += s.total
-		return
-	}
-	m.Counters.TLSData += int64(len(o.bytes))
-	for from := range 2 {
-		m.pass(l, &occurrence{kind: gotLost, from: from, at: o.at, lost: -1, why: har.NoteGap})
-	}
-}
-
-// authority is what the client called the server, with its port.
-func (s *secure) authority(c *conn, l *link) string {
-	server := c.ends[1-l.client]
-	host := s.hello.sni
-	if host == "" {
-		host = server.Addr().String()
-	}
-	const https = 443
-	if server.Port() == https && s.hello.sni != "" {
-		return host
-	}
-	return net.JoinHostPort(host, strconv.Itoa(int(server.Port())))
-}
-
-// reportTLS says which TLS connections could not be read, and why.
-func (m *Importer) reportTLS() {
-	if m.Notice == nil {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.sawTLS)) {
-		m.Notice(fmt.Sprintf("%s (connections: %d)", name, m.sawTLS[name]))
 	}
 }

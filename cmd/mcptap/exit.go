@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,8 +51,6 @@ func fileTrouble(name string, err error) error {
 	switch {
 	case errors.As(err, &format) && format.Line <= 1:
 		return &trouble{fmt.Errorf("%s: %w", name, err), "want a cassette (" + har.Format + "): zstd, gzip or plain JSON lines"}
-	case errors.As(err, &format) && strings.Contains(err.Error(), "mcptap repair"):
-		return fmt.Errorf("%s: %w", name, err)
 	case errors.As(err, &format):
 		return &trouble{fmt.Errorf("%s: %w", name, err), "mcptap repair " + name + " keeps what is whole"}
 	case errors.Is(err, fs.ErrExist):

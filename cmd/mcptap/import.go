@@ -65,8 +65,22 @@ func (a *app) importFile(name string, o *importOptions) error {
 	return a.importFrom(name, f, o)
 }
 
-// gcPercent keeps what an import of a long capture takes below 100 MiB: most of it is buffers that are used again.
-const gcPercent = 40
+// What keeps an import of a long capture below 100 MiB, and rarely collecting: most of its memory is buffers that are used
+// again, and what waits for missing packets is bounded.
+const (
+	gcPercent = 200
+	gcLimit   = 72 << 20
+)
+
+// boundMemory sets the collector to these, until restore.
+func boundMemory() (restore func()) {
+	percent, limit := debug.SetGCPercent(gcPercent), debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(limit, gcLimit))
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
 
 // importFrom imports what f holds.
 func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
@@ -87,7 +101,7 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 		return notCapture(name, err)
 	}
 	defer r.Close()
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	defer boundMemory()()
 	r.Secrets = func(b []byte) { _ = keys.Add(bytes.NewReader(b)) }
 	notice := a.noticeUnless(o.quiet)
 	m := &pcap.Importer{AllHTTP: o.allHTTP, Keys: keys, Notice: func(s string) { notice("%s: %s", name, s) }}
@@ -147,6 +161,9 @@ func (a *app) readCapture(name string, f io.Closer, m *pcap.Importer, r *pcap.Re
 	}
 }
 
+// queued is how many bytes of events wait for the recorder: enough that neither side waits long, and little to walk through.
+const queued = 768 << 10
+
 // A destination is where the events of an import go.
 type destination struct {
 	*capture.Recorder
@@ -156,12 +173,15 @@ type destination struct {
 
 func (a *app) destination(o *importOptions, mode string) (*destination, error) {
 	if o.dryRun {
-		return &destination{Recorder: capture.NewRecorder(nil, nil)}, nil
+		d := &destination{Recorder: capture.NewRecorder(nil, nil)}
+		d.Queue = queued
+		return d, nil
 	}
 	t, err := a.newTape(o.out, har.Header{Mode: mode, KeepSecrets: o.keepSecrets})
 	if err != nil {
 		return nil, err
 	}
+	t.Queue = queued
 	return &destination{Recorder: t.Recorder, tape: t, name: t.name}, nil
 }
 

@@ -93,6 +93,7 @@ func FuzzParseResponse(f *testing.F) {
 			}
 			at = final.End
 			checkSpans(t, raw, final)
+			checkPlaces(t, string(raw), final)
 		}
 		if tail.Off != at || tail.End() != len(raw) {
 			t.Fatalf("tail %v, want %d to %d", tail, at, len(raw))
@@ -110,6 +111,7 @@ func FuzzParseRequest(f *testing.F) {
 		m, tail := ParseRequest(raw)
 		if m != nil {
 			checkSpans(t, raw, m)
+			checkPlaces(t, string(raw), m)
 		}
 		if tail.End() != len(raw) || m != nil && tail.Off != m.End || m == nil && tail.Off != 0 {
 			t.Fatalf("tail %v of %d bytes", tail, len(raw))

@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // ParseRequest parses the bytes of one exchange's request. m is nil if there is no whole head; tail spans what follows
 // the message or could not be parsed.
 func ParseRequest(raw []byte) (m *Message, tail Span) {
@@ -38,12 +40,15 @@ func parseMessage(raw []byte, off int, d Dir, method string, closed bool) (m *Me
 	trailers := m.readBody(raw, off+at, &r)
 	f |= r.body.faults
 	if trailers >= 0 {
-		m.Trailers = appendFields(nil, string(raw[trailers:m.End]), 0, trailers-off, &f)
+		m.Trailers = appendFields(nil, string(wholeLines(raw[trailers:m.End])), 0, trailers-off, &f)
 	}
 	m.Complete = !r.inBody && m.Framing != Unframable || closed && m.Framing == ByClose
 	m.Faults = f.names()
 	return m, m.End
 }
+
+// wholeLines leaves out what is behind the last line end: of an unfinished line nothing can be said yet.
+func wholeLines(b []byte) []byte { return b[:bytes.LastIndexByte(b, '\n')+1] }
 
 // readBody finds the body's spans and end. trailers is where the trailer section begins, or -1.
 func (m *Message) readBody(raw []byte, at int, r *reader) (trailers int) {
