@@ -17,6 +17,10 @@ func (f *facts) fact(name string, p *Policy) string {
 	switch name {
 	case "class":
 		return f.class.String()
+	case "method":
+		return orNone(f.req.method)
+	case "accepted":
+		return map[har.Tri]string{har.True: "yes", har.False: "no", har.Unknown: "not known"}[f.accepted(p)]
 	case "transport":
 		return transportNames.maybe(f.transport, anyTransport)
 	case "answer":
