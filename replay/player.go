@@ -42,6 +42,7 @@ type Player struct {
 	Exchanges []*har.Exchange
 	Pace      float64          // recorded gaps are divided by it; 1 is as recorded; 0 means no gaps ("fast")
 	Exact     bool             // refuse to patch ids: such a request is a miss; so is one that differs in who the client is
+	Faults    []Fault          // what disturbs the answers, in this order
 	Log       func(har.Event)  // what happened, as events; nil to drop. Called from many goroutines, in order for each connection
 	Notice    func(string)     // misses and patches in words, as they happen; nil to drop. Called by one goroutine at a time
 	Now       func() time.Time // stamps events; time.Now if nil. Gaps run on the system's clock
@@ -61,6 +62,8 @@ type Player struct {
 	running  sync.WaitGroup
 	result   Result
 	origins  map[string]bool // absolute URLs that were noticed
+	asked    []int           // how many requests each of Faults selects
+	uses     []int           // and how many answers it has disturbed
 
 	noticing sync.Mutex
 }
@@ -85,6 +88,8 @@ type Result struct {
 	Misses   []Miss // at most the first 1000
 	Unserved []*har.Exchange
 	Patches  []Patch
+	Faults   []FaultUse // at most the first 1000
+	Unused   []Fault    // those that met no request
 }
 
 // Endpoint is the path and query of the recorded MCP endpoint, "/" if there is none: where the first JSON-RPC message was
@@ -110,6 +115,7 @@ func (p *Player) index() *index {
 func (p *Player) start() {
 	if p.conns == nil {
 		p.conns, p.done, p.origins = map[*conn]struct{}{}, make(chan struct{}), map[string]bool{}
+		p.asked, p.uses = make([]int, len(p.Faults)), make([]int, len(p.Faults))
 	}
 }
 
@@ -241,8 +247,14 @@ func (p *Player) Result() Result {
 	out := p.result
 	out.Misses, out.Patches = slices.Clone(out.Misses), slices.Clone(out.Patches)
 	for _, r := range ix.all {
-		if !r.taken {
+		if !r.taken && !r.disturbed {
 			out.Unserved = append(out.Unserved, r.x)
+		}
+	}
+	out.Faults = slices.Clone(out.Faults)
+	for i := range p.Faults {
+		if p.uses == nil || p.uses[i] == 0 {
+			out.Unused = append(out.Unused, p.Faults[i])
 		}
 	}
 	return out

@@ -26,6 +26,7 @@ type recording struct {
 	streams  bool          // a GET that asks for an event stream
 	length   string        // how the request's length is said, for requests that are known by their head alone
 	refused  bool          // the server was never reached: the connection is reset
+	short    bool          // a fault ends it before its end
 	greeted  bool          // its first bytes were sent when a connection opened
 
 	pattern, loosePattern string // the keys with hidden marks; "" where redaction hid nothing of them
@@ -33,11 +34,12 @@ type recording struct {
 	gates                 bool    // gates wait for it
 	repliedOn             []*gate // where streams answer this one's requests
 
-	taken    bool
-	live     values    // what the client chose
-	takenAt  time.Time // when the client's request was whole
-	servedAt time.Time // when the last recorded byte had been sent
-	waiting  []*conn
+	taken     bool
+	disturbed bool      // a fault was served in its place
+	live      values    // what the client chose
+	takenAt   time.Time // when the client's request was whole
+	servedAt  time.Time // when the last recorded byte had been sent
+	waiting   []*conn
 }
 
 // newRecording reads an exchange's request; the response is only read when it must be. known shares what equal requests

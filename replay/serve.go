@@ -20,8 +20,9 @@ type turn struct {
 // answer answers a whole request.
 func (c *conn) answer(f *found) {
 	q := c.request(f)
-	r, patch, miss := c.p.take(q, f.at)
-	if miss != nil {
+	if len(c.p.Faults) > 0 {
+		c.answerFaulty(q, f.at)
+	} else if r, patch, miss := c.p.take(q, f.at); miss != nil {
 		c.refuse(q, miss)
 	} else {
 		c.anchor, c.recorded = f.at, r.wholeAt
@@ -179,6 +180,11 @@ func (c *conn) wait(due time.Time) bool {
 	if c.p.Pace <= 0 {
 		return !c.dead
 	}
+	return c.waitUntil(due)
+}
+
+// waitUntil is wait at any pace.
+func (c *conn) waitUntil(due time.Time) bool {
 	for !c.dead {
 		left := time.Until(due)
 		switch {
@@ -251,7 +257,7 @@ func (c *conn) after(r *recording) {
 	// Only behind a response whose end the client can see can the connection carry another.
 	m := r.x.View().Response
 	c.deaf = m != nil && m.Framing == wire.Tunnel
-	c.silent = c.deaf || m == nil || !m.Complete || m.Framing == wire.ByClose
+	c.silent = c.deaf || r.short || m == nil || !m.Complete || m.Framing == wire.ByClose
 }
 
 // adopt deals with a request behind a response that never becomes whole. It cannot be answered; one whose recording has

@@ -164,11 +164,26 @@ func (s *Server) finish() {
 			s.t.Errorf("replay: not asked for: exchange %d, %s", x.N, s.Player.index().byN(x).name())
 		}
 	}
+	s.blameFaults()
 	if len(s.wants) > 0 {
 		s.judge()
 	}
 	if s.record != nil {
 		s.record.keep(s.t)
+	}
+}
+
+// blameFaults fails the test for faults that could not do what they were meant to.
+func (s *Server) blameFaults() {
+	s.t.Helper()
+	r := s.Player.Result()
+	for _, f := range r.Unused {
+		s.t.Errorf("replay: fault %q met no request", f)
+	}
+	for _, u := range r.Faults {
+		if u.Why != "" {
+			s.t.Errorf("replay: exchange %d: fault %q cannot be: %s", u.N, u.Fault, u.Why)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 type replayOptions struct {
 	session
 	pace, log          string
+	faults             []string
 	exact, keepSecrets bool
 }
 
@@ -41,6 +42,7 @@ Exit code 1: a request was not matched, or a recorded exchange was not asked for
 	f := c.Flags()
 	f.StringVar(&o.pace, "pace", "recorded", "recorded, fast (no gaps), or a `FACTOR` such as 2x")
 	f.BoolVar(&o.exact, "exact", false, "refuse requests whose JSON-RPC id differs instead of patching it into the answer")
+	f.StringArrayVar(&o.faults, "fault", nil, "disturb answers: `\"SELECTOR: ACTION\"`, such as \"probe: status 503\" (docs/faults.md); repeated")
 	f.StringVar(&o.log, "log", "", "write what happened to a new cassette `FILE`")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids to --log as they are")
 	return c
@@ -52,6 +54,10 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	if err != nil {
 		return usage(c, "--pace %s: %v", o.pace, err)
 	}
+	faults, err := parseFaults(o.faults)
+	if err != nil {
+		return usage(c, "--%v", err)
+	}
 	a.quiet = o.quiet
 	_, xs, err := a.exchanges(name, a.noticeUnless(o.quiet))
 	if err != nil {
@@ -61,7 +67,7 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 		return err
 	}
 	defer o.l.Close()
-	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Notice: func(s string) { o.notice("%s", s) }}
+	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Faults: faults, Notice: func(s string) { o.notice("%s", s) }}
 	closeLog := func() error { return nil }
 	if o.log != "" {
 		tape, err := a.newTape(o.log, har.Header{Mode: "replay", KeepSecrets: o.keepSecrets})
@@ -105,6 +111,19 @@ func parsePace(word string) (float64, error) {
 	return f, nil
 }
 
+// parseFaults reads what --fault was given.
+func parseFaults(texts []string) ([]replay.Fault, error) {
+	var list []replay.Fault
+	for _, text := range texts {
+		f, err := replay.ParseFault(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
 // maxListed is how many exchanges that were left over are named.
 const maxListed = 20
 
@@ -118,12 +137,22 @@ func (o *replayOptions) summary(r replay.Result) (failed bool) {
 		row := rowOf(x)
 		o.notice("not asked for: exchange %d, %s %s %s", x.N, x.Method, pathOf(x.URL), orDash(row.what()))
 	}
+	for _, f := range r.Unused {
+		o.notice("fault %q met no request", f)
+		failed = true
+	}
+	for _, u := range r.Faults {
+		failed = failed || u.Why != ""
+	}
 	patched := ""
 	if n := len(r.Patches); n > 0 {
 		patched = ", " + count(n, "place") + " patched"
 	}
+	if n := len(r.Faults); n > 0 {
+		patched += ", " + count(n, "answer") + " disturbed"
+	}
 	o.notice("%s served%s, %s, %d not asked for", count(r.Served, "exchange"), patched, misses(len(r.Misses)), len(r.Unserved))
-	return len(r.Misses) > 0 || len(r.Unserved) > 0
+	return failed || len(r.Misses) > 0 || len(r.Unserved) > 0
 }
 
 func misses(n int) string {
