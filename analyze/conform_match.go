@@ -25,6 +25,7 @@ const maxBreaches = 8
 type shapeMatch struct {
 	text     []byte
 	path     []pathStep
+	room     [12]pathStep // for the paths of most messages
 	breaches []breach
 	more     int
 }
@@ -37,11 +38,21 @@ type pathStep struct {
 
 // match checks a whole message. The text must have passed wire.ParseRPC.
 func match(text []byte, s *shape, in set) []breach {
-	m := shapeMatch{text: text}
 	at := wire.ValueStart(text, 0)
-	if at < len(text) && text[at] == '{' {
-		m.object(at, s, in)
+	if at >= len(text) || text[at] != '{' {
+		return nil
 	}
+	return matchAt(text, at, s, in)
+}
+
+// matchAt is match for the message at an offset of a longer text.
+func matchAt(text []byte, at int, s *shape, in set) []breach {
+	if in == 0 {
+		return nil
+	}
+	m := shapeMatch{text: text}
+	m.path = m.room[:0]
+	m.object(at, s, in)
 	return m.breaches
 }
 
@@ -62,7 +73,7 @@ func (m *shapeMatch) value(at int, t *valueType, in set) int {
 	case c == '{' && t.object, c == '"' && t.str, (c == 't' || c == 'f') && t.boolean, c == 'n' && t.null:
 	case c == '"' && len(t.literals) > 0:
 		end := wire.ValueEnd(m.text, at)
-		if !slices.Contains(t.literals, unescaped(m.text[at:end])) {
+		if !t.literal(m.text[at:end]) {
 			m.breach(at, end, t.words(), in)
 		}
 		return end
@@ -237,6 +248,15 @@ func (m *shapeMatch) pointer() string {
 		}
 	}
 	return clip(b.String())
+}
+
+// literal tells whether a JSON string is one of those allowed.
+func (t *valueType) literal(raw []byte) bool {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return slices.Contains(t.literals, unescaped(raw))
+	}
+	raw = raw[1 : len(raw)-1]
+	return slices.ContainsFunc(t.literals, func(s string) bool { return s == string(raw) })
 }
 
 // words says a type as a person reads it.

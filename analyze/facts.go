@@ -219,6 +219,7 @@ type facts struct {
 	again      bool            // the corrective retry of a probe, or the one repetition of a call in a new session
 	repeats    *facts          // the exchange that this one repeats in a new session
 	connect    *connect
+	conf       *conformed // what the message shapes and rules of the revisions ask, nil for none
 }
 
 // reqFacts are what the request says.

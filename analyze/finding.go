@@ -77,6 +77,9 @@ func FindingIDs() []string {
 	for _, t := range requestNotHTTPBy[alienTLS:] {
 		ids = append(ids, t.id)
 	}
+	for _, t := range conformanceTemplates() {
+		ids = append(ids, t.id)
+	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -98,7 +101,7 @@ func (a *analysis) find() []Finding {
 		a.findLoops(v)
 		a.findDifferences(v)
 	}
-	a.findings = merge(a.findings, a.byN)
+	a.findings = a.withConformance(merge(a.findings, a.byN), conformanceRules())
 	for i := range a.findings {
 		a.findings[i].Message = oneLine(a.findings[i].Message)
 	}

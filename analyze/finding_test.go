@@ -120,7 +120,7 @@ func TestFindings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, f := range analyzed(t, c.scene).Findings {
+			for _, f := range beyondConformance(analyzed(t, c.scene).Findings) {
 				got = append(got, f.Severity+" "+f.Fault+" "+f.ID)
 				checkFinding(t, &f, c.scene)
 			}
@@ -221,11 +221,11 @@ func TestMessagesQuoteOneLine(t *testing.T) {
 	page := "<html>\r\n<head><title>404 Not\r\nFound</title></head>\r\n<body>" + strings.Repeat("<p>no</p>\r\n", 50) + "</body></html>"
 	r := analyzed(t, in(handshake(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", page))))
 	want := `prompts/list was answered HTTP 404 without a JSON-RPC 2.0 error -32601 (an HTML page, "404 Not Found"): nothing says that the method is missing, and hosts disconnect`
-	if len(r.Findings) != 1 || r.Findings[0].Message != want {
-		t.Errorf("got %+v\nwant %s", r.Findings, want)
+	if found := beyondConformance(r.Findings); len(found) != 1 || found[0].Message != want {
+		t.Errorf("got %+v\nwant %s", found, want)
 	}
 	long := analyzed(t, in(handshake(), calling("tools/call", 2, answer("500 Internal Server Error", "text/plain", strings.Repeat("no\n", 500)))))
-	if m := long.Findings[0].Message; len(m) > 200 || strings.ContainsAny(m, "\r\n") {
+	if m := beyondConformance(long.Findings)[0].Message; len(m) > 200 || strings.ContainsAny(m, "\r\n") {
 		t.Errorf("message of %d bytes: %q", len(m), m)
 	}
 }

@@ -102,6 +102,12 @@ func findingTable() []*findingRow {
 	for i := range requestNotHTTPBy[alienTLS:] {
 		take(&requestNotHTTPBy[int(alienTLS)+i])
 	}
+	for _, t := range conformanceTemplates() {
+		take(&t)
+	}
+	for _, x := range conformanceRules() {
+		more(&byID[x.FindingID()].rules, "`"+x.ID+"`")
+	}
 	var table []*findingRow
 	for _, id := range FindingIDs() {
 		table = append(table, byID[id])

@@ -84,7 +84,7 @@ func (f *facts) readIfClosed(v *har.View) {
 		return
 	}
 	c := *f
-	c.answer = whole
+	c.answer, c.conf = whole, nil
 	c.readReply(v)
 	f.ifClosed = &c
 }

@@ -90,6 +90,9 @@ func (f *facts) readBody(v *har.View) {
 		}
 	default:
 		f.reply, f.kind = f.pick(&rpc)
+		if f.class != other && f.class != oauth {
+			f.conformText(text, &rpc, true, at)
+		}
 		f.reply.relocate(at)
 		f.reply.at = f.bodyAt
 		if f.kind&(replyResult|replyError) != 0 && f.media == mediaJSON {
@@ -266,6 +269,7 @@ func rank(kind set) int {
 
 func (f *facts) eventMessage(v *har.View, e *wire.Event) (message, set) {
 	rpc := wire.ParseRPC(e.Data)
+	f.conformEvent(v, e, &rpc)
 	m := readMessage(&rpc)
 	kind := f.correlate(&m)
 	if rpc.Kind == wire.Batch || !rpc.JSON {

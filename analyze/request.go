@@ -36,6 +36,7 @@ func (f *facts) readRequest(v *har.View) {
 	if r.method == "initialize" || r.method == "notifications/initialized" {
 		r.shape, r.params = shapeOf(body, 3), shapeOf(rpc.Params.Raw, 1)
 	}
+	f.conformRequest(v, body, &rpc)
 }
 
 func (r *reqFacts) read(rpc *wire.RPC) {
