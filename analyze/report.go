@@ -52,6 +52,7 @@ type Exchange struct {
 	N            int                `json:"n"`
 	File         string             `json:"file,omitempty"` // for callers that analyze several files
 	Conversation int                `json:"conversation"`   // 0 if it belongs to none
+	At           int64              `json:"at_ms"`          // when its request began, since the first exchange's did
 	Class        string             `json:"class"`
 	Observation  Observation        `json:"observation"`
 	Verdicts     map[string]Verdict `json:"verdicts"` // by policy
@@ -140,7 +141,7 @@ func (a *analysis) conversation(v *conversation) Conversation {
 }
 
 func (a *analysis) exchange(f *facts) Exchange {
-	x := Exchange{N: f.n, Class: f.class.String(), Observation: f.observation(), Verdicts: map[string]Verdict{}}
+	x := Exchange{N: f.n, At: f.started.Sub(a.facts[0].started).Milliseconds(), Class: f.class.String(), Observation: f.observation(), Verdicts: map[string]Verdict{}}
 	var v *conversation
 	if f.connect != nil && f.connect.conv != nil {
 		v = f.connect.conv

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -14,8 +13,34 @@ import (
 )
 
 type analyzeOptions struct {
-	policies            []string
-	format, failOn, out string
+	policies, failOn, only []string
+	client, format, out    string
+}
+
+// A format writes a report in one way.
+type format struct {
+	name   string
+	write  func(*app, io.Writer, *document) error
+	quotes bool // it shows bytes of the recording
+}
+
+// formats are those of --format; the first is the default.
+var formats = []format{
+	{"text", writeText, true},
+	{"json", writeJSON, false},
+	{"junit", writeJUnit, true},
+	{"sarif", writeSARIF, true},
+	{"github", writeGitHub, true},
+	{"markdown", writeMarkdown, true},
+	{"html", writeHTML, true},
+}
+
+func formatNames() []string {
+	var names []string
+	for i := range formats {
+		names = append(names, formats[i].name)
+	}
+	return names
 }
 
 func (a *app) analyzeCommand() *cobra.Command {
@@ -27,30 +52,49 @@ func (a *app) analyzeCommand() *cobra.Command {
 read, with the bytes that prove it. What a policy predicts and what the client was seen to do are told apart. Several
 files are one report: exchanges and conversations are numbered on. FILE may be -, corpus:NAME, or what import reads: a
 packet capture or HAR.
+
+--format: text for people; json for programs; junit and sarif for what reads those; github for a workflow's log, with the
+step summary where GITHUB_STEP_SUMMARY names a file; markdown to paste into an issue; html as one page without scripts.
+--only takes finding IDs, exchanges (3, 3-7) and conversations (c1), several with commas: what is at none of the places,
+or has none of the IDs, is left out, of the exit code too.
 Exit code 1: a finding reaches --fail-on.`,
 		Example: `  mcptap analyze session.mcptap
   mcptap analyze session.mcptap --policy recommended,ts-2.4.0 --fail-on warning
-  mcptap analyze *.mcptap --policy all --format json --out report.json`,
+  mcptap analyze *.mcptap --policy all --format json --out report.json
+  mcptap analyze session.mcptap --format markdown --only 4,probe-reply-id-null
+  mcptap analyze session.mcptap --client ts-2.4.0 --fail-on warning,reconnect-loop`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(c, "want at least one FILE")
 			}
-			if o.format != "text" && o.format != "json" {
-				return usage(c, "--format %s: want text or json", o.format)
+			i := slices.Index(formatNames(), o.format)
+			if i < 0 {
+				return usage(c, "--format %s: want one of %s", o.format, strings.Join(formatNames(), ", "))
 			}
-			return a.analyze(args, &o)
+			return a.analyze(args, &o, &formats[i])
 		},
 	}
 	f := c.Flags()
 	f.StringSliceVar(&o.policies, "policy", nil, "`POLICIES` to judge by, or all (default recommended and the recognised client's)")
-	f.StringVar(&o.format, "format", "text", "`FORMAT`: text or json")
-	f.StringVar(&o.failOn, "fail-on", "error", "findings that give exit code 1: a `SEVERITY` (error, warning, note) and above, an ID, or never")
-	f.StringVar(&o.out, "out", "", "`FILE` to write to (default stdout)")
+	f.StringVar(&o.client, "client", "", "judge as if every client were this `POLICY`'s, or that of a library: "+strings.Join(analyze.SDKs(), ", "))
+	f.StringSliceVar(&o.only, "only", nil, "report only these `THINGS`: finding IDs, exchanges as 3 or 3-7, conversations as c1")
+	f.StringVar(&o.format, "format", formats[0].name, "`FORMAT`: "+strings.Join(formatNames(), ", "))
+	f.StringSliceVar(&o.failOn, "fail-on", []string{"error"}, "findings that give exit code 1: a `SEVERITY` (error, warning, note) and above, IDs, or never")
+	f.StringVar(&o.out, "out", "", "`FILE` to write to, which must not exist (default stdout)")
+	complete(c, "policy", completePolicies("all"))
+	complete(c, "client", completePolicies(analyze.SDKs()...))
+	complete(c, "format", completeList(formatNames))
+	complete(c, "only", completeList(analyze.FindingIDs))
+	complete(c, "fail-on", completeList(func() []string { return append(slices.Clone(severities), append(analyze.FindingIDs(), "never")...) }))
 	return c
 }
 
-func (a *app) analyze(names []string, o *analyzeOptions) error {
+func (a *app) analyze(names []string, o *analyzeOptions, f *format) error {
 	fails, err := failing(o.failOn)
+	if err != nil {
+		return err
+	}
+	only, err := parseSelection(o.only)
 	if err != nil {
 		return err
 	}
@@ -61,48 +105,34 @@ func (a *app) analyze(names []string, o *analyzeOptions) error {
 		}
 		defer remove()
 	}
-	report, files, err := a.reportOn(names, o.policies)
+	d, err := a.document(names, analyze.Options{Policies: o.policies, Client: o.client, AllHTTP: true})
 	if err != nil {
 		return err
 	}
-	err = a.writeTo(o.out, func(w io.Writer) error {
-		if o.format == "json" {
-			enc := json.NewEncoder(jsonSafe{w})
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			return enc.Encode(report)
-		}
-		quotes, err := a.quotes(report, files)
-		if err != nil {
+	d.fails = fails
+	only.apply(d.Report)
+	if f.quotes {
+		if err := a.quote(d); err != nil {
 			return err
 		}
-		return (&reportText{Report: report, quotes: quotes, paint: a.paint(w)}).write(w)
-	})
-	if err != nil {
+	}
+	if err := a.writeTo(o.out, func(w io.Writer) error { return f.write(a, w, d) }); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(report.Findings, fails) {
+	if slices.ContainsFunc(worstFirst(d.Report), fails) {
 		return exit(codeFailed)
 	}
 	return nil
 }
 
-// severities, the worst first.
-var severities = []string{"error", "warning", "note"}
+func writeJSON(_ *app, w io.Writer, d *document) error { return indented(w, d.Report) }
 
-// failing gives the test that --fail-on names.
-func failing(on string) (func(analyze.Finding) bool, error) {
-	if on == "never" {
-		return func(analyze.Finding) bool { return false }, nil
-	}
-	if limit := slices.Index(severities, on); limit >= 0 {
-		return func(f analyze.Finding) bool { return slices.Index(severities, f.Severity) <= limit }, nil
-	}
-	if slices.Contains(analyze.FindingIDs(), on) {
-		return func(f analyze.Finding) bool { return f.ID == on }, nil
-	}
-	return nil, &trouble{fmt.Errorf("--fail-on %s: want error, warning, note, never or the ID of a finding", on),
-		"IDs: " + strings.Join(analyze.FindingIDs(), ", ")}
+// indented writes a value as JSON for programs that a person may look at, too.
+func indented(w io.Writer, value any) error {
+	enc := json.NewEncoder(jsonSafe{w})
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
 }
 
 // A numbered file is one of several whose exchanges are numbered on: base is added to their own numbers.
@@ -111,15 +141,14 @@ type numbered struct {
 	base int
 }
 
-// reportOn analyzes files one by one and joins the reports: exchanges and conversations are numbered on.
-func (a *app) reportOn(names, policies []string) (*analyze.Report, []numbered, error) {
-	var joined *analyze.Report
-	var files []numbered
+// document analyzes files one by one and joins the reports: exchanges and conversations are numbered on.
+func (a *app) document(names []string, o analyze.Options) (*document, error) {
+	d := &document{version: version()}
 	base, conversations := 0, 0
 	for _, name := range names {
-		r, last, err := a.reportOne(name, base, policies)
+		r, last, err := a.reportOne(name, base, o)
 		if err != nil {
-			return nil, nil, err
+			return nil, nameTrouble(err)
 		}
 		for i := range r.Conversations {
 			r.Conversations[i].ID += conversations
@@ -132,21 +161,21 @@ func (a *app) reportOn(names, policies []string) (*analyze.Report, []numbered, e
 				r.Exchanges[i].File = name
 			}
 		}
-		files = append(files, numbered{name, base})
+		d.files = append(d.files, numbered{name, base})
 		base, conversations = max(base, last), conversations+len(r.Conversations)
-		if joined == nil {
-			joined = r
+		if d.Report == nil {
+			d.Report = r
 			continue
 		}
-		joined.Conversations = append(joined.Conversations, r.Conversations...)
-		joined.Exchanges = append(joined.Exchanges, r.Exchanges...)
-		joined.Findings = append(joined.Findings, r.Findings...)
+		d.Conversations = append(d.Conversations, r.Conversations...)
+		d.Exchanges = append(d.Exchanges, r.Exchanges...)
+		d.Findings = append(d.Findings, r.Findings...)
 	}
-	return joined, files, nil
+	return d, nil
 }
 
 // reportOne analyzes one file with base added to its numbers, the last of which it returns.
-func (a *app) reportOne(name string, base int, policies []string) (r *analyze.Report, last int, err error) {
+func (a *app) reportOne(name string, base int, o analyze.Options) (r *analyze.Report, last int, err error) {
 	in, err := a.open(name)
 	if err != nil {
 		return nil, 0, err
@@ -164,7 +193,7 @@ func (a *app) reportOne(name string, base int, policies []string) (r *analyze.Re
 			}
 		}
 	}
-	r, err = analyze.Analyze(shifted, analyze.Options{Policies: policies, AllHTTP: true})
+	r, err = analyze.Analyze(shifted, o)
 	in.reportCut(a.notice)
 	return r, last, err
 }

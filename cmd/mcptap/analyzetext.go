@@ -9,23 +9,25 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/analyze"
-	"github.com/mcptap/mcptap/har"
 )
 
 // A reportText prints a report for a person: conversations with their timeline, then the findings.
 type reportText struct {
-	*analyze.Report
-	quotes map[analyze.Evidence]string
+	*document
 	paint
 	strings.Builder
 }
 
-func (t *reportText) write(w io.Writer) error {
+func writeText(a *app, w io.Writer, d *document) error {
+	t := &reportText{document: d, paint: a.paint(w)}
 	for i := range t.Conversations {
 		t.conversation(&t.Conversations[i])
 	}
 	t.outside()
-	t.findings()
+	for _, f := range worstFirst(d.Report) {
+		t.finding(f)
+	}
+	t.line("%s", countText(d.Report))
 	_, err := io.WriteString(w, t.String())
 	return err
 }
@@ -43,30 +45,21 @@ func (t *reportText) conversation(c *analyze.Conversation) {
 	}
 	t.line("observed   %s", observedText(c))
 	for _, name := range policyNames(c.Predicted) {
-		p := c.Predicted[name]
-		assumed := ""
-		if p.Assumed {
-			assumed = ", steps that were not taken assumed to succeed"
-		}
-		t.line("predicted  %s: %s, by exchange %d: %s %s%s", name, p.Outcome, p.Exchange, p.Verdict, inBrackets(p.Rule), assumed)
+		t.line("predicted  %s: %s", name, predictionText(c.Predicted[name]))
 	}
-	var rows []*analyze.Exchange
-	for i := range t.Exchanges {
-		if t.Exchanges[i].Conversation == c.ID {
-			rows = append(rows, &t.Exchanges[i])
-		}
+	sentences, more := t.courseText(c)
+	for _, s := range sentences {
+		t.line("then       %s", s)
 	}
-	t.timeline(rows)
+	if more > 0 {
+		t.line("           %d more like these: --format json has all", more)
+	}
+	t.timeline(t.of(c.ID))
 }
 
 // outside lists what belongs to no conversation.
 func (t *reportText) outside() {
-	var rows []*analyze.Exchange
-	for i := range t.Exchanges {
-		if t.Exchanges[i].Conversation == 0 {
-			rows = append(rows, &t.Exchanges[i])
-		}
-	}
+	rows := t.of(0)
 	switch {
 	case len(t.Exchanges) == 0:
 		t.line("no exchanges")
@@ -86,13 +79,13 @@ func (t *reportText) timeline(rows []*analyze.Exchange) {
 		maps.Copy(verdicts, x.Verdicts)
 	}
 	policies := policyNames(verdicts)
-	heading := append([]string{"n", "class", "method", "answer"}, policies...)
+	heading := append([]string{"n", "at", "took", "class", "method", "answer"}, policies...)
 	if len(policies) > maxColumns {
-		heading = append(heading[:4], "verdicts")
+		heading = append(heading[:6], "verdicts")
 	}
 	cells := make([][]cell, 0, len(rows))
 	for _, x := range rows {
-		row := []cell{number(strconv.Itoa(x.N)), text(x.Class), text(orDash(x.Observation.RPCMethod)), text(answerText(&x.Observation))}
+		row := []cell{number(strconv.Itoa(x.N)), number(millisText(x.At)), number(millisText(x.Observation.Duration)), text(x.Class), text(orDash(x.Observation.RPCMethod)), text(answerText(&x.Observation))}
 		if len(policies) > maxColumns {
 			row = append(row, text(verdictGroups(x.Verdicts)))
 		} else {
@@ -145,20 +138,6 @@ func (t *reportText) verdictStyle(verdict string) func(string) string {
 	return t.yellow
 }
 
-// findings prints what a person should read, the worst first.
-func (t *reportText) findings() {
-	counts := map[string]int{}
-	for _, severity := range severities {
-		for i := range t.Findings {
-			if f := &t.Findings[i]; f.Severity == severity {
-				counts[severity]++
-				t.finding(f)
-			}
-		}
-	}
-	t.line("%s, %s, %s", count(counts["error"], "error"), count(counts["warning"], "warning"), count(counts["note"], "note"))
-}
-
 func (t *reportText) finding(f *analyze.Finding) {
 	severity := map[string]func(string) string{"error": t.red, "warning": t.yellow, "note": t.dim}[f.Severity]
 	t.WriteString(severity(f.Severity) + " " + oneLine(fmt.Sprintf("%s: %s", f.ID, f.Message)) + "\n")
@@ -179,9 +158,9 @@ func (t *reportText) finding(f *analyze.Finding) {
 }
 
 // ruleText is a finding's rule with its source, as far as a verdict on one of its exchanges tells it.
-func (t *reportText) ruleText(f *analyze.Finding) string {
-	for i := range t.Exchanges {
-		x := &t.Exchanges[i]
+func (d *document) ruleText(f *analyze.Finding) string {
+	for i := range d.Exchanges {
+		x := &d.Exchanges[i]
 		if !slices.Contains(f.Exchanges, x.N) {
 			continue
 		}
@@ -201,44 +180,4 @@ func policyNames[V any](by map[string]V) []string {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, analyze.Recommended)
 	}
 	return names
-}
-
-// quotes reads the files once more and cuts out the bytes that the findings point to.
-func (a *app) quotes(r *analyze.Report, files []numbered) (map[analyze.Evidence]string, error) {
-	wanted := map[int][]analyze.Evidence{}
-	for i := range r.Findings {
-		for _, e := range r.Findings[i].Evidence {
-			wanted[e.Exchange] = append(wanted[e.Exchange], e)
-		}
-	}
-	quotes := map[analyze.Evidence]string{}
-	for _, f := range files {
-		in, err := a.open(f.name)
-		if err != nil {
-			return nil, err
-		}
-		for x, err := range in.all {
-			if err != nil || len(wanted) == 0 {
-				break
-			}
-			for _, e := range wanted[x.N+f.base] {
-				quotes[e] = quote(x, e)
-			}
-			delete(wanted, x.N+f.base)
-		}
-		in.Close()
-	}
-	return quotes, nil
-}
-
-// quote shows the bytes of an exchange that a piece of evidence names.
-func quote(x *har.Exchange, e analyze.Evidence) string {
-	raw := x.Response.Raw
-	if e.Side == "request" {
-		raw = x.Request.Raw
-	}
-	if e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > len(raw) {
-		return "not in the recording"
-	}
-	return excerpt(raw[e.Offset:e.Offset+e.Length], 120)
 }

@@ -51,6 +51,14 @@ func observedText(c *analyze.Conversation) string {
 	return s
 }
 
+func predictionText(p analyze.Prediction) string {
+	s := fmt.Sprintf("%s, by exchange %d: %s", p.Outcome, p.Exchange, strings.TrimSpace(p.Verdict+" "+inBrackets(p.Rule)))
+	if p.Assumed {
+		s += ", steps that were not taken assumed to succeed"
+	}
+	return s
+}
+
 // answerText is what came back, in a few words.
 func answerText(o *analyze.Observation) string {
 	words := []string{"no answer"}

@@ -56,7 +56,7 @@ func (a *app) demo(file string) error {
 		return err
 	}
 	fmt.Fprint(a.stdout, "\nWhat it means:\n\n")
-	if err := a.analyze([]string{file}, &analyzeOptions{format: "text", failOn: "never"}); err != nil {
+	if err := a.analyze([]string{file}, &analyzeOptions{failOn: []string{"never"}}, &formats[0]); err != nil {
 		return err
 	}
 	_, recorded, err := a.exchanges(file, a.notice)
