@@ -76,7 +76,19 @@ func (a *app) quote(d *document) error {
 		}
 	}
 	d.quotes, d.answers = map[analyze.Evidence]string{}, map[int][]byte{}
-	for _, f := range d.files {
+	return a.visit(d.files, awaited, func(n int, x *har.Exchange) {
+		for _, e := range wanted[n] {
+			d.quotes[e] = quoteBytes(x, e)
+		}
+		if raw := x.Response.Raw; first[n] && len(raw) > 0 {
+			d.answers[n] = slices.Clone(raw[:min(len(raw), maxAnswer)])
+		}
+	})
+}
+
+// visit reads files once more and hands out the exchanges that are awaited, by their numbers in the report.
+func (a *app) visit(files []numbered, awaited map[int]bool, see func(n int, x *har.Exchange)) error {
+	for _, f := range files {
 		in, err := a.open(f.name)
 		if err != nil {
 			return err
@@ -85,14 +97,10 @@ func (a *app) quote(d *document) error {
 			if err != nil || len(awaited) == 0 {
 				break
 			}
-			n := x.N + f.base
-			for _, e := range wanted[n] {
-				d.quotes[e] = quoteBytes(x, e)
+			if n := x.N + f.base; awaited[n] {
+				see(n, x)
+				delete(awaited, n)
 			}
-			if raw := x.Response.Raw; first[n] && len(raw) > 0 {
-				d.answers[n] = slices.Clone(raw[:min(len(raw), maxAnswer)])
-			}
-			delete(awaited, n)
 		}
 		in.Close()
 	}
