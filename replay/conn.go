@@ -232,7 +232,7 @@ func (c *conn) read(until time.Time) error {
 func (c *conn) tooLarge() {
 	label := "bytes that are no request"
 	if len(c.found) > 0 && c.found[0].head != nil {
-		label = newAsk(c.found[0].head, nil).label()
+		label = newAsk(c.found[0].head, nil, c.p.Match).label()
 	}
 	c.p.miss(Miss{Request: label, Differs: errTooLarge.Error()}, missWord+label+": "+errTooLarge.Error()+"; the connection is closed")
 	c.deaf, c.silent = true, true

@@ -472,7 +472,7 @@ func FuzzKey(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":1}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		h := &wire.Head{Method: "POST", Target: "/"}
-		a := newAsk(h, body)
+		a := newAsk(h, body, MatchParams)
 		if !a.mcp {
 			return
 		}
@@ -488,7 +488,7 @@ func FuzzKey(f *testing.F) {
 				spaced = append(spaced, b)
 			}
 		}
-		b := newAsk(h, spaced)
+		b := newAsk(h, spaced, MatchParams)
 		if a.key != b.key || a.loose != b.loose || !a.values.equal(b.values) {
 			t.Errorf("keys differ:\n%q\n%q", a.key, b.key)
 		}

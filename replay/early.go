@@ -23,7 +23,7 @@ func (c *conn) unfinished(f *found) (more bool) {
 	if !f.opaque {
 		return true
 	}
-	q := &request{head: f.head, raw: c.buf[:f.n], affinity: affinity(f.head)}
+	q := &request{match: c.p.Match, head: f.head, raw: c.buf[:f.n], affinity: affinity(f.head)}
 	c.refuse(q, c.p.missed(q, nil, "where the request ends cannot be known: nothing recorded is cut or malformed like it"))
 	return false
 }

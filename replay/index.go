@@ -29,8 +29,9 @@ type index struct {
 
 // asks finds requests whose bytes were read before, to spare reading them again.
 type asks struct {
-	seed maphash.Seed
-	by   map[uint64]*ask
+	seed  maphash.Seed
+	by    map[uint64]*ask
+	match Match
 }
 
 func (k *asks) hash(method, target string, body []byte) uint64 {
@@ -57,7 +58,7 @@ func (k *asks) read(h *wire.Head, body []byte) *ask {
 	if a := k.like(h.Method, origin(h.Target), body); a != nil {
 		return a
 	}
-	a := newAsk(h, body)
+	a := newAsk(h, body, k.match)
 	a.method, a.target = strings.Clone(a.method), strings.Clone(a.target) // not the whole head
 	same := a.loose == a.key
 	if a.key = digest(a.key); same {
@@ -78,12 +79,12 @@ type group struct {
 	mixed bool // they belong to several sessions
 }
 
-func newIndex(xs []*har.Exchange) *index {
+func newIndex(xs []*har.Exchange, match Match) *index {
 	ix := &index{
 		all:    make([]*recording, len(xs)),
 		groups: map[string]*group{},
 		loose:  map[string]*group{},
-		asks:   asks{maphash.MakeSeed(), map[uint64]*ask{}},
+		asks:   asks{maphash.MakeSeed(), map[uint64]*ask{}, match},
 	}
 	ix.read(xs)
 	slices.SortStableFunc(ix.all, func(a, b *recording) int { return a.x.N - b.x.N })
@@ -131,7 +132,7 @@ func (ix *index) read(xs []*har.Exchange) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			known[w] = asks{ix.seed, map[uint64]*ask{}}
+			known[w] = asks{ix.seed, map[uint64]*ask{}, ix.match}
 			for i := w * len(xs) / workers; i < (w+1)*len(xs)/workers; i++ {
 				ix.all[i] = newRecording(xs[i], &known[w])
 			}

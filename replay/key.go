@@ -24,6 +24,7 @@ type ask struct {
 	responses      []string // the raw ids of the server's requests that it answers
 	mcp            bool     // holds a JSON-RPC message
 	body           []byte
+	match          Match
 
 	group, looseGroup *group // of recordings: those with the same key
 }
@@ -37,8 +38,9 @@ func (v values) equal(w values) bool {
 }
 
 // newAsk reads a request: its head, and its body with all encodings undone.
-func newAsk(h *wire.Head, body []byte) *ask {
-	a := &ask{method: h.Method, target: origin(h.Target), body: body}
+func newAsk(h *wire.Head, body []byte, match Match) *ask {
+	a := &ask{method: h.Method, target: origin(h.Target), body: body, match: match}
+	defer a.coarsen()
 	if _, resumes := h.Lookup("Last-Event-ID"); resumes && h.Method == "GET" {
 		a.rpc = "(resuming)"
 	}
@@ -64,7 +66,7 @@ func newAsk(h *wire.Head, body []byte) *ask {
 	for i := range messages {
 		a.add(&messages[i])
 		named := false
-		key, named = appendMessage(key, &messages[i], false)
+		key, named = appendMessage(key, &messages[i], false, match)
 		names = names || named
 	}
 	a.key = string(key)
@@ -72,11 +74,24 @@ func newAsk(h *wire.Head, body []byte) *ask {
 	if names {
 		key = key[:len(prefix)]
 		for i := range messages {
-			key, _ = appendMessage(key, &messages[i], true)
+			key, _ = appendMessage(key, &messages[i], true, match)
 		}
 		a.loose = string(key)
 	}
 	return a
+}
+
+// coarsen cuts the keys down to what the coarser ways of matching look at.
+func (a *ask) coarsen() {
+	switch a.match {
+	case MatchMethod:
+		a.key = a.method + " " + path(a.target)
+	case MatchOrder:
+		a.key = ""
+	default:
+		return
+	}
+	a.loose = a.key
 }
 
 // add takes note of one JSON-RPC message.
@@ -99,7 +114,7 @@ func (a *ask) add(m *wire.RPC) {
 }
 
 // appendMessage appends the part of a key that stands for one JSON-RPC message. names: it says who the client is.
-func appendMessage(key []byte, m *wire.RPC, loose bool) (_ []byte, names bool) {
+func appendMessage(key []byte, m *wire.RPC, loose bool, match Match) (_ []byte, names bool) {
 	if m.Kind == wire.Result || m.Kind == wire.Error {
 		key = append(key, "response "...)
 		key = append(key, m.ID.Raw...)
@@ -112,6 +127,9 @@ func appendMessage(key []byte, m *wire.RPC, loose bool) (_ []byte, names bool) {
 	key = append(key, kind...)
 	key = append(key, m.Method...)
 	key = append(key, ' ')
+	if match != MatchParams {
+		return append(key, '\n'), false
+	}
 	key, names = appendParams(key, m.Params.Raw, m.Method, loose)
 	return append(key, '\n'), names
 }

@@ -9,6 +9,7 @@ import (
 
 // A request is what a client asks while it is matched and answered.
 type request struct {
+	match    Match
 	head     *wire.Head
 	raw      []byte // all of it
 	body     []byte // the payload with its encodings undone
@@ -23,7 +24,7 @@ type request struct {
 // ask reads the request, once.
 func (q *request) ask() *ask {
 	if q.read == nil {
-		q.read = newAsk(q.head, q.body)
+		q.read = newAsk(q.head, q.body, q.match)
 	}
 	return q.read
 }

@@ -17,7 +17,7 @@ func askOf(t testing.TB, request string) *ask {
 	if m == nil {
 		t.Fatalf("no request: %q", request)
 	}
-	return newAsk(&m.Head, bodyOf(m, []byte(request)))
+	return newAsk(&m.Head, bodyOf(m, []byte(request)), MatchParams)
 }
 
 func TestKey(t *testing.T) {

@@ -79,6 +79,8 @@ func path(target string) string { p, _, _ := strings.Cut(target, "?"); return p 
 // differs says in words what of the request now differs first from the recorded one, "" if nothing that matters does.
 func (was *ask) differs(now *ask, exact bool) string {
 	switch {
+	case was.match == MatchOrder, was.match == MatchMethod && was.method == now.method && path(was.target) == path(now.target):
+		return ""
 	case was.method != now.method:
 		return "HTTP method: " + recordedSent(was.method, now.method)
 	case was.target != now.target:
@@ -87,7 +89,7 @@ func (was *ask) differs(now *ask, exact bool) string {
 		return "Last-Event-ID: " + recordedSent(cmp.Or(was.rpc, "none"), cmp.Or(now.rpc, "none"))
 	case was.rpc != now.rpc:
 		return "JSON-RPC: " + recordedSent(cmp.Or(was.rpc, "none"), cmp.Or(now.rpc, "none"))
-	case bytes.Equal(was.body, now.body):
+	case bytes.Equal(was.body, now.body), was.match == MatchRPC && was.mcp && now.mcp && len(was.responses)+len(now.responses) == 0:
 		return ""
 	case !was.mcp || !now.mcp:
 		return bytesDiffer(was.body, now.body)

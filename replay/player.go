@@ -42,6 +42,8 @@ type Player struct {
 	Exchanges []*har.Exchange
 	Pace      float64          // recorded gaps are divided by it; 1 is as recorded; 0 means no gaps ("fast")
 	Exact     bool             // refuse to patch ids: such a request is a miss; so is one that differs in who the client is
+	Match     Match            // what a request and its recording must agree in; MatchParams is the zero value
+	Repeat    bool             // serve the last recording of a key again when none is left
 	Faults    []Fault          // what disturbs the answers, in this order
 	Log       func(har.Event)  // what happened, as events; nil to drop. Called from many goroutines, in order for each connection
 	Notice    func(string)     // misses and patches in words, as they happen; nil to drop. Called by one goroutine at a time
@@ -84,7 +86,8 @@ type Patch struct {
 
 // A Result is what became of a replay.
 type Result struct {
-	Served   int
+	Served   int    // answers, those that came again included
+	Repeated int    // of these, the ones that came again
 	Misses   []Miss // at most the first 1000
 	Unserved []*har.Exchange
 	Patches  []Patch
@@ -107,7 +110,7 @@ func (p *Player) Endpoint() string {
 }
 
 func (p *Player) index() *index {
-	p.build.Do(func() { p.ix = newIndex(p.Exchanges) })
+	p.build.Do(func() { p.ix = newIndex(p.Exchanges, p.Match) })
 	return p.ix
 }
 
@@ -231,7 +234,7 @@ func (p *Player) settle() {
 	defer tick.Stop()
 	for until := time.Now().Add(graceTime); time.Now().Before(until); <-tick.C {
 		p.mu.Lock()
-		over := p.result.Served == len(p.ix.all) && (len(p.conns) == 0 || p.Log == nil)
+		over := p.result.Served-p.result.Repeated == len(p.ix.all) && (len(p.conns) == 0 || p.Log == nil)
 		p.mu.Unlock()
 		if over {
 			return

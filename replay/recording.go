@@ -161,11 +161,11 @@ func (r *recording) hide(m *wire.Message) {
 	h := m.Head
 	h.Target = string(hide([]byte(m.Target), target))
 	if all {
-		a := newAsk(&h, nil)
+		a := newAsk(&h, nil, r.ask.match)
 		r.pattern, r.loosePattern = a.key+hidden, a.loose+hidden
 		return
 	}
-	masked := newAsk(&h, hide(m.Payload(r.x.Request.Raw), body))
+	masked := newAsk(&h, hide(m.Payload(r.x.Request.Raw), body), r.ask.match)
 	if masked.mcp == r.ask.mcp {
 		r.pattern, r.loosePattern = masked.key, masked.loose
 	}

@@ -36,7 +36,7 @@ func (c *conn) answer(f *found) {
 
 // request makes a request of what was found. It is valid until the next call.
 func (c *conn) request(f *found) *request {
-	c.asking = request{head: f.head, raw: c.buf[:f.n], affinity: affinity(f.head), begun: c.begun, sent: c.sent}
+	c.asking = request{match: c.p.Match, head: f.head, raw: c.buf[:f.n], affinity: affinity(f.head), begun: c.begun, sent: c.sent}
 	q := &c.asking
 	switch f.head.Framing {
 	case wire.ByLength:

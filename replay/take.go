@@ -13,6 +13,10 @@ func (p *Player) take(q *request, at time.Time) (r *recording, patch []edit, mis
 	if r == nil {
 		r = p.ix.partOf(q)
 	}
+	again := r == nil && p.Repeat
+	if again {
+		r, loosely = p.ix.again(q, p.Exact)
+	}
 	if r == nil {
 		near, differs := p.ix.nearest(q.ask(), p.Exact)
 		p.mu.Unlock()
@@ -20,12 +24,18 @@ func (p *Player) take(q *request, at time.Time) (r *recording, patch []edit, mis
 	}
 	live := q.values()
 	p.takes(r, live, at)
+	if again {
+		p.result.Repeated++
+	}
 	var err error
 	if !live.equal(r.ask.values) {
 		patch, err = p.patch(r)
 	}
 	if err != nil {
 		p.result.Served--
+		if again {
+			p.result.Repeated--
+		}
 		r.release()
 		p.mu.Unlock()
 		return nil, nil, p.missed(q, r, err.Error())

@@ -14,8 +14,12 @@ import (
 type replayOptions struct {
 	session
 	pace, log          string
+	match, junit       string
 	faults             []string
+	expect             []string
+	expectFindings     []string
 	exact, keepSecrets bool
+	repeatLast         bool
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -27,9 +31,10 @@ func (a *app) replayCommand() *cobra.Command {
 order. A request for which nothing recorded is left gets a loud failure and is printed with the nearest recording; it is
 never answered with that. FILE may be corpus:NAME. Replay prints one line: the URL of the recorded endpoint. With CMD,
 {url} in an argument is replaced by it, MCPTAP_URL holds it, and the replay ends when CMD ends; else ^C ends it.
-Exit code 1: a request was not matched, or a recorded exchange was not asked for.`,
+Exit code 1: a request was not matched, a recorded exchange was not asked for, or the client did not do what --expect says.`,
 		Example: `  mcptap replay session.mcptap -- my-client --server {url}
-  mcptap replay corpus:probe-ok --pace fast`,
+  mcptap replay corpus:probe-error-id-null --pace fast --expect legacy-fallback -- my-client {url}
+  mcptap replay session.mcptap --fault 'tools/call#2: 404 session' --repeat-last -- my-client {url}`,
 		RunE: func(c *cobra.Command, args []string) error {
 			args = o.split(c, args)
 			if len(args) != 1 {
@@ -42,6 +47,11 @@ Exit code 1: a request was not matched, or a recorded exchange was not asked for
 	f := c.Flags()
 	f.StringVar(&o.pace, "pace", "recorded", "recorded, fast (no gaps), or a `FACTOR` such as 2x")
 	f.BoolVar(&o.exact, "exact", false, "refuse requests whose JSON-RPC id differs instead of patching it into the answer")
+	f.StringVar(&o.match, "match", "params", "what recording and request must agree in: `WHAT` is params, rpc (not their params), method (HTTP only) or order")
+	f.BoolVar(&o.repeatLast, "repeat-last", false, "serve the last recording of a request again when none is left")
+	f.StringArrayVar(&o.expect, "expect", nil, "what the client must make of it: `WORD` is legacy-fallback, modern, legacy, failed, … (docs/replay.md); repeated")
+	f.StringArrayVar(&o.expectFindings, "expect-finding", nil, "a finding that must be there: an `ID` of docs/findings.md; repeated")
+	f.StringVar(&o.junit, "junit", "", "write a JUnit report to a new `FILE`")
 	f.StringArrayVar(&o.faults, "fault", nil, "disturb answers: `\"SELECTOR: ACTION\"`, such as \"probe: status 503\" (docs/faults.md); repeated")
 	f.StringVar(&o.log, "log", "", "write what happened to a new cassette `FILE`")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids to --log as they are")
@@ -58,6 +68,14 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	if err != nil {
 		return usage(c, "--%v", err)
 	}
+	match, err := replay.ParseMatch(o.match)
+	if err != nil {
+		return usage(c, "--match %v", err)
+	}
+	verdicts, err := o.newJudge(c)
+	if err != nil {
+		return err
+	}
 	a.quiet = o.quiet
 	_, xs, err := a.exchanges(name, a.noticeUnless(o.quiet))
 	if err != nil {
@@ -67,32 +85,62 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 		return err
 	}
 	defer o.l.Close()
-	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Faults: faults, Notice: func(s string) { o.notice("%s", s) }}
-	closeLog := func() error { return nil }
-	if o.log != "" {
-		tape, err := a.newTape(o.log, har.Header{Mode: "replay", KeepSecrets: o.keepSecrets})
-		if err != nil {
-			return err
-		}
-		p.Log, closeLog = tape.Record, tape.close
+	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Match: match, Repeat: o.repeatLast, Faults: faults,
+		Notice: func(s string) { o.notice("%s", s) }}
+	closeLog, err := a.listen(p, o, verdicts)
+	if err != nil {
+		return err
 	}
 	code, err := o.serve(p.Serve, p.Endpoint())
 	if e := p.Close(); err == nil {
 		err = e
 	}
-	logErr := closeLog()
-	failed := o.summary(p.Result())
+	if e := closeLog(); err == nil {
+		err = e
+	}
+	rulings, e := verdicts.rule()
+	if err == nil {
+		err = e
+	}
+	r := p.Result()
+	failed := o.summary(r, rulings)
+	if o.junit != "" {
+		if e := a.writeTo(o.junit, suite(name, xs, r, rulings).write); err == nil {
+			err = e
+		}
+	}
 	switch {
 	case code != codeOK:
 		return exit(code)
 	case err != nil:
 		return err
-	case logErr != nil:
-		return logErr
 	case failed:
 		return exit(codeFailed)
 	}
 	return nil
+}
+
+// listen makes the player log to --log and to whoever judges the client.
+func (a *app) listen(p *replay.Player, o *replayOptions, j *judge) (closeLog func() error, err error) {
+	closeLog = func() error { return nil }
+	if j != nil {
+		p.Log = j.rec.Record
+	}
+	if o.log == "" {
+		return closeLog, nil
+	}
+	tape, err := a.newTape(o.log, har.Header{Mode: "replay", KeepSecrets: o.keepSecrets})
+	if err != nil {
+		return nil, err
+	}
+	p.Log = tape.Record
+	if j != nil {
+		p.Log = func(e har.Event) {
+			tape.Record(e)
+			j.rec.Record(e)
+		}
+	}
+	return tape.close, nil
 }
 
 // parsePace gives Player.Pace for a word of the command line.
@@ -127,8 +175,14 @@ func parseFaults(texts []string) ([]replay.Fault, error) {
 // maxListed is how many exchanges that were left over are named.
 const maxListed = 20
 
-// summary says what became of a replay and tells whether anything was missed or left over.
-func (o *replayOptions) summary(r replay.Result) (failed bool) {
+// summary says what became of a replay and tells whether anything was missed, left over or not as expected.
+func (o *replayOptions) summary(r replay.Result, rulings []ruling) (failed bool) {
+	for _, x := range rulings {
+		if x.err != nil {
+			o.notice("%v", x.err)
+			failed = true
+		}
+	}
 	for i, x := range r.Unserved {
 		if i == maxListed {
 			o.notice("not asked for: %d more", len(r.Unserved)-i)
@@ -147,6 +201,9 @@ func (o *replayOptions) summary(r replay.Result) (failed bool) {
 	patched := ""
 	if n := len(r.Patches); n > 0 {
 		patched = ", " + count(n, "place") + " patched"
+	}
+	if r.Repeated > 0 {
+		patched += fmt.Sprintf(" (%d of them again)", r.Repeated)
 	}
 	if n := len(r.Faults); n > 0 {
 		patched += ", " + count(n, "answer") + " disturbed"
