@@ -103,7 +103,7 @@ func (j *joiner) join(f *facts) {
 		c = j.find(f)
 	}
 	if c == nil {
-		c = &connect{client: f.client, origin: f.origin, endpoint: f.url, transport: overHTTP}
+		c = &connect{client: f.client, origin: f.origin, endpoint: f.url, transport: f.transport}
 		j.connects = append(j.connects, c)
 	}
 	j.supersede(c, f)
@@ -132,6 +132,9 @@ func (j *joiner) index(c *connect, f *facts) {
 }
 
 func (j *joiner) find(f *facts) *connect {
+	if f.transport == overStdio {
+		return j.findProcess(f)
+	}
 	if f.httpMethod == "POST" {
 		if c := j.endpoints[pair{f.client, f.fullURL()}]; c != nil {
 			f.transport = overSSE
@@ -150,6 +153,20 @@ func (j *joiner) find(f *facts) *connect {
 		return j.findStream(f)
 	}
 	return j.findLater(f)
+}
+
+// findProcess takes a line to the connect of its process, which has one client; a second handshake behind requests begins
+// another.
+func (j *joiner) findProcess(f *facts) *connect {
+	c := j.byConn[f.conn]
+	fresh := c == nil || len(c.inits) == 0 && len(c.requests) == 0
+	if f.class == discover && f.req.version != "" && fresh {
+		f.class = probe
+	}
+	if c != nil && f.class == initialize && len(c.inits) > 0 && len(c.requests) > 0 {
+		return nil
+	}
+	return c
 }
 
 func (f *facts) fullURL() string {
@@ -357,6 +374,9 @@ func (c *connect) settle() {
 		}
 	}
 	c.tie()
+	if c.transport == overStdio {
+		c.spoil()
+	}
 }
 
 // tie gives requests that were not answered in their own response the reply that came on another stream.

@@ -52,7 +52,7 @@ func (c *connect) over(n int) bool {
 		}
 		switch f.class {
 		case request, optional, discover, notification:
-			if f.status/100 == 2 {
+			if f.status/100 == 2 || f.transport == overStdio && f.answer == whole {
 				return false
 			}
 		}
@@ -105,5 +105,5 @@ func (f *facts) sessionGone() bool {
 	if missing || f.req.era() != eraLegacy {
 		return false
 	}
-	return f.status == 404 && f.req.session != "" || f.reply.gone && (f.status/100 == 2 || f.transport == overSSE)
+	return f.status == 404 && f.req.session != "" || f.reply.gone && (f.status/100 == 2 || f.transport != overHTTP)
 }

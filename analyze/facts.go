@@ -209,8 +209,9 @@ type facts struct {
 	stream           []streamReply
 	dropped          int // replies beyond maxStreamReplies
 
-	reqBytes, respBytes int
-	requestAlien        alien // the protocol that the client spoke instead of HTTP/1.1
+	reqBytes, respBytes    int
+	requestAlien           alien    // the protocol that the client spoke instead of HTTP/1.1
+	clientLine, serverLine lineForm // over stdio: the client's line, the server's
 
 	ifClosed   *facts          // the same, with a reset of a close-delimited body taken for its end
 	lax        [readers]*facts // the same as the lenient readers see it; nil where that changes nothing

@@ -71,6 +71,9 @@ func FindingIDs() []string {
 	for _, t := range otherFindings {
 		ids = append(ids, t.id)
 	}
+	for _, t := range stdioFindings {
+		ids = append(ids, t.id)
+	}
 	for _, t := range notHTTPBy {
 		ids = append(ids, t.id)
 	}
@@ -89,6 +92,10 @@ func FindingIDs() []string {
 func (a *analysis) find() []Finding {
 	p := policies().byName[Recommended]
 	for _, f := range a.facts {
+		if f.transport == overStdio {
+			a.findStdio(p, f)
+			continue
+		}
 		if f.class != other {
 			a.findByRule(p, f)
 		}
@@ -244,6 +251,8 @@ func (f *facts) word(name string) string {
 		return f.path()
 	case "accept":
 		return f.req.accept
+	case "id":
+		return f.replyID()
 	case "event":
 		return f.lastEventID
 	case "odd":
@@ -252,9 +261,23 @@ func (f *facts) word(name string) string {
 	panic("analyze: no word for {" + name + "}")
 }
 
+// replyID writes the id of a reply as it was sent.
+func (f *facts) replyID() string {
+	switch key := f.reply.key; {
+	case key == "":
+		return cmp.Or(f.reply.idState, "absent")
+	case key[0] == '"':
+		return key + `"`
+	default:
+		return key
+	}
+}
+
 // what names an exchange in a sentence.
 func (f *facts) what() string {
 	switch {
+	case f.transport == overStdio && f.reqBytes == 0:
+		return "a line of the server"
 	case f.req.method != "":
 		return excerpt(f.req.method)
 	case f.class == response:

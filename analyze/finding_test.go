@@ -291,7 +291,7 @@ func TestSayingsExist(t *testing.T) {
 		seen[s.id] = true
 	}
 	nobody := &facts{}
-	for _, x := range slices.Concat(otherFindings, notHTTPBy[:], requestNotHTTPBy[alienTLS:]) {
+	for _, x := range slices.Concat(otherFindings, stdioFindings, notHTTPBy[:], requestNotHTTPBy[alienTLS:]) {
 		nobody.say(x.message + x.fix)
 	}
 	p := policies().byName[Recommended]

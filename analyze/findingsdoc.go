@@ -90,6 +90,9 @@ func findingTable() []*findingRow {
 	for i := range otherFindings {
 		take(&otherFindings[i])
 	}
+	for i := range stdioFindings {
+		take(&stdioFindings[i])
+	}
 	for _, u := range unreachableBy {
 		more(&byID["server-unreachable"].message, u.message)
 		more(&byID["server-unreachable"].fix, u.fix)

@@ -14,6 +14,9 @@ import (
 // observe reads an exchange once and keeps what any policy or finding may ask. The result holds none of its bytes.
 func observe(x *har.Exchange) *facts {
 	v := x.View()
+	if v.Stdio {
+		return observeStdio(x, v)
+	}
 	f := &facts{
 		n: x.N, conn: x.Conn, client: hostOf(x.Client), server: strings.Clone(x.Server),
 		started: x.Started, end: x.End, complete: v.Complete, late: v.Late, httpMethod: clip(x.Method),

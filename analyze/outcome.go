@@ -70,7 +70,7 @@ func (c *connect) observeHandshake(o *Observed) time.Time {
 			o.Version = c.requests[0].req.header
 		}
 		return end
-	case last != nil && f.kind == replyResult && !last.otherSession() && slices.Contains([]int{200, 202, 204}, last.status) && last.answer&(whole|cut) == last.answer:
+	case last != nil && f.kind == replyResult && last.taken():
 		o.Outcome = connected
 		return end
 	case last != nil && f.kind == replyResult && !last.settled(), !f.settled():
@@ -87,6 +87,14 @@ func (c *connect) observeHandshake(o *Observed) time.Time {
 	return end
 }
 
+// taken tells whether the server took a notification.
+func (f *facts) taken() bool {
+	if f.transport == overStdio {
+		return true
+	}
+	return !f.otherSession() && slices.Contains([]int{200, 202, 204}, f.status) && f.answer&(whole|cut) == f.answer
+}
+
 func (c *connect) observeProbe(o *Observed) time.Time {
 	f := decisive(c.probes)
 	end := f.until()
@@ -98,7 +106,7 @@ func (c *connect) observeProbe(o *Observed) time.Time {
 		}
 	case f.plainly() && f.kind == replyResult && f.reply.discover && slices.Contains(f.reply.versions, f.req.version):
 		o.Outcome, o.Version = Modern, f.req.version
-	case f.settled():
+	case f.settled() && c.transport != overStdio: // there, a client may ask a process of its own and leave it
 		o.Outcome = Failed
 	}
 	return end
@@ -124,6 +132,9 @@ func (c *connect) observeRequests(o *Observed) time.Time {
 
 // plainly tells whether the reply came as every client takes it, so that it may be believed without a sequel.
 func (f *facts) plainly() bool {
+	if f.transport == overStdio {
+		return f.via == viaBody && f.answer == whole
+	}
 	usual := f.encoding == "" || f.encoding == "gzip" || f.encoding == "identity"
 	return usual && f.status/100 == 2 && f.status != 202 && f.faults == nil && len(f.interim) == 0 && !f.odd && f.headBytes <= 8192 &&
 		(f.via == viaBody && f.answer == whole || f.via == viaEvent && f.eventEnd == eventPlain) || f.via == viaStream

@@ -101,6 +101,15 @@ func TestMutations(t *testing.T) {
 	for name, f := range hostExchanges(t) {
 		cases = append(cases, exchange{name, f})
 	}
+	for _, r := range stdioRows {
+		xs := piped(r.lines...)
+		var all []*facts
+		for _, x := range xs {
+			all = append(all, observe(x))
+		}
+		a := newAnalysis(all, nil, Options{})
+		cases = append(cases, exchange{r.name, a.byN[len(xs)]})
+	}
 	for _, p := range Policies() {
 		own := ownRules(t, p.Name)
 		want := make([]string, len(cases))

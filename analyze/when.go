@@ -260,6 +260,9 @@ func (m *matcher) evalStatus(f *facts) har.Tri {
 	if m.status == nil {
 		return har.True
 	}
+	if f.transport == overStdio {
+		return har.False
+	}
 	if f.status == 0 {
 		if f.answer&^(unreachable|nothing|malformed|silence) != 0 {
 			return har.Unknown

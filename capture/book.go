@@ -52,6 +52,12 @@ func (b *book) take(e *entry, p []byte, edits []har.Edit) {
 	}
 	if e.open != nil {
 		c.between = *e.open
+		if c.between.Command != nil {
+			b.process(c, e.at)
+		}
+	}
+	if c.pipes != nil && b.pipe(c, e, p) {
+		return
 	}
 	if e.lost != 0 {
 		c.lost(e)
@@ -109,6 +115,9 @@ func (b *book) storeGrowing() {
 	b.looked, b.growing = b.now, false
 	var due []*exchange
 	for _, c := range b.conns {
+		if c.pipes != nil {
+			c.pipes.keepUp(b)
+		}
 		for _, x := range c.live {
 			switch {
 			case x.written && x.unstored() == 0:

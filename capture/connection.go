@@ -28,6 +28,8 @@ type connection struct {
 	adrift  [2]bool  // by wire.Dir: where its messages begin is not known, for bytes are missing
 	pending []string // notes for the next exchange
 	late    bool     // response bytes came behind the client's FIN
+
+	pipes *pipes // those of a process, which carry lines; nil over TCP
 }
 
 // bytes takes the next bytes of one direction.
@@ -77,6 +79,9 @@ func (c *connection) begin(at time.Time) {
 	x := b.newExchange()
 	x.N, x.Conn, x.Seq = b.n, c.id, c.begun
 	x.Client, x.Server = c.between.Client, c.between.Server
+	if c.pipes != nil {
+		x.URL = c.pipes.url
+	}
 	x.start(at)
 	x.began = b.now
 	if c.between.Note != "" {
@@ -116,7 +121,7 @@ func (c *connection) absolute(h *wire.Head) string {
 
 // settle writes an exchange that has become whole, unless the connection's ending is about to be known.
 func (c *connection) settle(x *exchange) {
-	if x.done || !x.whole[wire.ToServer] || !x.whole[wire.ToClient] || c.end != [2]har.Ending{} {
+	if x.done || !x.whole[wire.ToServer] || !x.whole[wire.ToClient] || c.ending() {
 		return
 	}
 	c.storeBefore(x)
@@ -130,11 +135,20 @@ func (c *connection) settle(x *exchange) {
 	}
 }
 
+// ending tells whether a side has ended so that no further exchange is expected. A host that has closed a process's stdin may
+// still be answered.
+func (c *connection) ending() bool {
+	if c.pipes != nil {
+		return c.end[wire.ToClient] != ""
+	}
+	return c.end != [2]har.Ending{}
+}
+
 // drop forgets the i-th live exchange, which is done, at that time. Written first are bytes that came behind its end, and
 // how the connection had ended before it was used again.
 func (c *connection) drop(i int, at time.Time) {
 	x := c.live[i]
-	if c.end != [2]har.Ending{} {
+	if c.ending() && c.pipes == nil {
 		x.ending(c, har.EndKeep, at)
 		c.book.store(x, true, x.End)
 	} else if x.unstored() > 0 {
@@ -182,6 +196,7 @@ func (c *connection) ended(d wire.Dir, how har.Ending, at time.Time) {
 		c.gone = true
 	case how == har.EndRST && c.end[d] != "":
 		c.again = at
+	case c.pipes != nil:
 	case how != har.EndRST && !c.adrift[d]:
 		for _, piece := range c.slicer.Close(d) {
 			c.read(c.exchange(c.base+piece.Seq, at), d, &piece)

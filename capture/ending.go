@@ -10,9 +10,12 @@ import (
 // finish writes how the connection ended, for its last exchange and for all that are not whole. stop is EndStopped or
 // EndUnknown, for what had not ended before.
 func (c *connection) finish(stop har.Ending, at time.Time) {
+	if c.pipes != nil {
+		c.pipes.finish(c.book)
+	}
 	for i, x := range c.live {
 		x.ending(c, stop, at)
-		if i+1 < len(c.live) && x.whole[wire.ToClient] && !c.live[i+1].at.After(c.endAt[c.first]) {
+		if i+1 < len(c.live) && x.whole[wire.ToClient] && (c.pipes != nil || !c.live[i+1].at.After(c.endAt[c.first])) {
 			x.End = har.EndKeep
 		}
 		if x.done && x.End == har.EndKeep && x.unstored() == 0 && len(x.Notes) == 0 {

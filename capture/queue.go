@@ -25,6 +25,8 @@ type entry struct {
 	lost         int64
 	bytes, edits int // where its own end
 	dir          wire.Dir
+	stderr       bool
+	exit         *har.Exit
 }
 
 // keptQueue is how much room a queue keeps for the next events.
@@ -40,6 +42,7 @@ func (q *queue) add(e *har.Event) {
 	q.edits = append(q.edits, e.Edits...)
 	q.entries = append(q.entries, entry{
 		conn: e.Conn, at: e.At, open: e.Open, end: e.End, note: e.Note, lost: e.Lost,
+		stderr: e.Stderr, exit: e.Exit,
 		bytes: len(q.bytes), edits: len(q.edits), dir: e.Dir,
 	})
 }

@@ -18,6 +18,7 @@ type part struct {
 	response Side
 	method   bool // method and URL are new on this line
 	status   bool // status and media type are new on this line
+	off      bool // the response's first byte is on this line
 	last     bool // edits, redactions, notes and the ending stand on this line
 	allBytes int  // response bytes up to the end of this line, which is what an absent _endOff means
 }
@@ -57,6 +58,9 @@ func appendPart(b []byte, p *part) []byte {
 		if p.status {
 			b = appendCount(b, "status", int64(x.Status))
 			b = appendText(b, "mimeType", x.MediaType)
+		}
+		if p.off {
+			b = appendCount(b, "_off", x.Off)
 		}
 		b = closeObject(appendSide(b, &p.response), at)
 	}

@@ -19,6 +19,9 @@ type Event struct {
 	End   Ending // EndFIN, EndNoCloseNotify or EndRST in direction Dir; EndStopped or EndUnknown: the connection's last event
 	Note  string // why there is nothing more to see, such as "upstream: refused"; with Lost, the word to note it by
 
+	Stderr bool  // Bytes are those that a process wrote to its stderr
+	Exit   *Exit // a process has ended
+
 	// Lost is how many bytes went in direction Dir before what comes next, and were not seen; -1 if that is not known.
 	Lost int64
 }
@@ -28,6 +31,8 @@ type Conn struct {
 	Client, Server string // host:port as dialled or accepted
 	Base           string // origin of absolute URLs, such as "https://server.example"; the target of a request is appended
 	Note           string // for each exchange on the connection, such as "inferred"; "" for none
+
+	Command []string // the command line of a process whose pipes this is, without secrets; nil for a connection over TCP
 }
 
 // An Ending is how a connection ended, as it bears on its last exchange.

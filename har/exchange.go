@@ -25,6 +25,8 @@ type Exchange struct {
 	EndAt  time.Duration // since Started; valid iff End is neither EndKeep nor EndUnknown
 	EndOff int           // response bytes that had come when the ending was seen; what lies behind came too late
 
+	Off int64 // stdio: how many bytes the server had written to its stdout before Response
+
 	Edits    []Edit      // in Request as the client sent it; applying them gives the server's leg
 	Redacted []Redaction // ranges whose bytes were replaced before they were stored
 	Notes    []string    // such as "upstream: refused"; the words are listed in docs/format.md

@@ -21,6 +21,8 @@ type ledger struct {
 	numbers map[int]uint64      // N/64 to a bit each: which were seen
 	seen    int                 // exchanges
 	held    int64               // bytes of what is not final, and of the other tables
+
+	processes map[uint64]*Process // by the connection
 }
 
 // A tip is the exchange with the highest Seq on a connection.
@@ -125,6 +127,7 @@ func extend(x, add *Exchange) {
 	x.Edits = append(x.Edits, add.Edits...)
 	x.Redacted = append(x.Redacted, add.Redacted...)
 	x.Notes = append(x.Notes, add.Notes...)
+	x.Off = cmp.Or(add.Off, x.Off)
 	x.Method = cmp.Or(add.Method, x.Method)
 	x.URL = cmp.Or(add.URL, x.URL)
 	x.Status = cmp.Or(add.Status, x.Status)

@@ -14,6 +14,7 @@ type line struct {
 	endOffOK bool      // _endOff stands on it
 	end      End
 	has      counted
+	process  *Process // of a process line: what this line adds
 }
 
 type lineKind uint8
@@ -23,6 +24,7 @@ const (
 	firstLine                 // an exchange's first
 	moreLine                  // an exchange's continuation
 	endLine
+	processLine
 )
 
 // members is the set of those that an object has.
@@ -56,6 +58,8 @@ const (
 	hasSide
 	hasOff
 	hasLen
+	hasProcess
+	hasSideOff
 )
 
 func lineMember(name []byte) members {
@@ -92,6 +96,8 @@ func lineMember(name []byte) members {
 		return hasEndOff
 	case "end":
 		return hasEndLine
+	case "_process":
+		return hasProcess
 	}
 	return 0
 }
@@ -112,6 +118,8 @@ func sideMember(name []byte) members {
 		return hasStatus
 	case "mimeType":
 		return hasMediaType
+	case "_off":
+		return hasSideOff
 	}
 	return 0
 }
@@ -170,7 +178,9 @@ func (x *Exchange) member(p *parser, bit members) {
 	case hasRequest:
 		p.side(&x.Request, x, hasMethod|hasURL)
 	case hasResponse:
-		p.side(&x.Response, x, hasStatus|hasMediaType)
+		p.side(&x.Response, x, hasStatus|hasMediaType|hasSideOff)
+	case hasProcess:
+		p.skip()
 	case hasEdits:
 		for first := true; p.element(&first); {
 			x.Edits = append(x.Edits, p.edit())
@@ -200,6 +210,13 @@ func (x *Exchange) member(p *parser, bit members) {
 func (l *line) classify(b []byte, has members) (err error) {
 	l.endOffOK = has&hasEndOff != 0
 	switch {
+	case has&hasProcess != 0:
+		l.kind = processLine
+		if has&^(hasProcess|hasStarted|hasRedacted) != 0 {
+			return want("a process line without members of other lines", "")
+		}
+		l.process, err = parseProcess(b)
+		return err
 	case has&hasEndLine != 0:
 		l.kind = endLine
 		l.end, l.has, err = parseEnd(b)
@@ -237,7 +254,7 @@ func (p *parser) side(s *Side, x *Exchange, own members) {
 			break
 		}
 		bit := sideMember(name)
-		if bit&(hasMethod|hasURL|hasStatus|hasMediaType)&^own != 0 {
+		if bit&(hasMethod|hasURL|hasStatus|hasMediaType|hasSideOff)&^own != 0 {
 			bit = 0
 		}
 		p.add(&has, bit, name)
@@ -256,6 +273,8 @@ func (p *parser) side(s *Side, x *Exchange, own members) {
 			x.Status = p.status()
 		case hasMediaType:
 			x.MediaType = p.word()
+		case hasSideOff:
+			x.Off = p.number()
 		default:
 			p.skip()
 		}

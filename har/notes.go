@@ -9,6 +9,8 @@ const (
 	NoteConflict = "conflict" // the capture holds two copies of some bytes, and they differ
 	NoteInferred = "inferred" // which end is the client was told by the bytes alone
 	NoteHAR      = "har"      // imported from a HAR file, which has no bytes, cuts or endings
+	NoteExit     = "exit"     // stdio: the server's process has ended, as in "exit: 1" or "exit: SIGKILL"
+	NoteStdout   = "stdout"   // stdio: the server closed its stdout and ran on
 	NoteCut      = "cut"      // the file ends before the exchange did
 	NoteCopy     = "copy"     // copied members of the file differed from the bytes, which the reader corrected
 )

@@ -164,6 +164,8 @@ func (r *Reader) take(l *line) (final []*Exchange, err error) {
 		if x, err = r.ledger.more(l.x, l.endOffOK); x != nil {
 			final = []*Exchange{x}
 		}
+	case processLine:
+		err = r.ledger.process(l.process)
 	case endLine:
 		return nil, r.finish(l)
 	}
@@ -194,8 +196,9 @@ func (r *Reader) Cut() string { return r.cut }
 type Cassette struct {
 	Header    Header
 	Exchanges []*Exchange
-	End       *End   // nil: the file was cut
-	Cut       string // how it broke off
+	Processes []*Process // servers that were processes
+	End       *End       // nil: the file was cut
+	Cut       string     // how it broke off
 }
 
 // Read reads a whole cassette. What was read before a *FormatError is returned with it.
@@ -217,6 +220,6 @@ func Read(r io.Reader, lim Limits) (*Cassette, error) {
 		c.Exchanges = append(c.Exchanges, x)
 	}
 	slices.SortFunc(c.Exchanges, func(a, b *Exchange) int { return a.N - b.N })
-	c.End, c.Cut = rd.End(), rd.Cut()
+	c.Processes, c.End, c.Cut = rd.Processes(), rd.End(), rd.Cut()
 	return c, err
 }

@@ -43,6 +43,7 @@ type Redactor struct {
 	hits    []hit
 	scan    scan
 	scratch []byte
+	lines   bool // the exchange at hand is of lines, each of which may be stored when it is whole
 
 	lastURL, lastEdit redactedString
 }
@@ -66,6 +67,7 @@ type passed struct {
 // left as they are and not listed.
 func (r *Redactor) Pass(x *Exchange, from [2]int, final bool) (upTo [2]int) {
 	r.begin([2][]byte{x.Request.Raw, x.Response.Raw})
+	r.lines = x.Stdio()
 	var at [2]cursor
 	if p, ok := r.open[x]; ok && p.upTo == from {
 		at = p.at

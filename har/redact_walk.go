@@ -1,6 +1,7 @@
 package har
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/mcptap/mcptap/har/wire"
@@ -63,7 +64,7 @@ func (w *walk) head() bool {
 		w.safe = w.at
 		return false
 	}
-	if !mayBeHead(w.d, b, w.final) {
+	if w.r.lines || !mayBeHead(w.d, b, w.final) {
 		w.in = inTail
 		w.mark = w.cursor
 		return true
@@ -228,7 +229,12 @@ func (w *walk) tail() bool {
 	b := w.raw()[w.at:]
 	w.safe, w.back = len(w.raw()), heldTail
 	if len(b) > 0 {
-		if !w.final {
+		switch {
+		case w.final:
+		case w.r.lines && b[len(b)-1] == '}': // no secret goes on behind it
+		case w.r.lines:
+			w.safe = w.at + bytes.LastIndexByte(b, '\n') + 1
+		default:
 			w.safe = max(w.at, w.safe-heldTail)
 		}
 		ri := w.r.addRegion(region{d: w.d, off: w.at, text: b, more: !w.final})

@@ -123,6 +123,7 @@ func describe(t *testing.T, c *Cassette) string {
 		MediaType string      `json:"mediaType"`
 		Request   side        `json:"request"`
 		Response  side        `json:"response"`
+		Off       int64       `json:"off,omitempty"`
 		End       Ending      `json:"end"`
 		EndAt     int64       `json:"endAt"`
 		EndOff    int         `json:"endOff"`
@@ -140,7 +141,7 @@ func describe(t *testing.T, c *Cassette) string {
 	var lines []string
 	for _, x := range c.Exchanges {
 		e := exchange{x.N, x.Conn, x.Seq, x.Started.Format(timeLayout), x.Client, x.Server, x.Method, x.URL, x.Status, x.MediaType,
-			sideOf(&x.Request), sideOf(&x.Response), x.End, x.EndAt.Microseconds(), x.EndOff, nil, nil, x.Notes}
+			sideOf(&x.Request), sideOf(&x.Response), x.Off, x.End, x.EndAt.Microseconds(), x.EndOff, nil, nil, x.Notes}
 		for _, d := range x.Edits {
 			e.Edits = append(e.Edits, edit{d.Off, d.Len, []byte(d.New)})
 		}
@@ -157,8 +158,19 @@ func describe(t *testing.T, c *Cassette) string {
 	if c.End != nil {
 		end = strings.TrimSpace(string(appendEnd(nil, c.End)))
 	}
-	return fmt.Sprintf("{\"header\":%s,\n\"exchanges\":[\n%s],\n\"end\":%s,\n\"cut\":%q}\n",
-		bytes.TrimSpace(appendHeader(nil, &c.Header)), strings.Join(lines, ",\n"), end, c.Cut)
+	processes := ""
+	for _, p := range c.Processes {
+		exit := "null"
+		if e := p.Exit; e != nil {
+			exit = fmt.Sprintf("{\"code\":%d,\"signal\":%q,\"at\":%d}", e.Code, e.Signal, e.At.Microseconds())
+		}
+		raw, _ := json.Marshal(sideOf(&p.Stderr))
+		command, _ := json.Marshal(p.Command)
+		processes += fmt.Sprintf("\"process\":{\"conn\":%d,\"started\":%q,\"command\":%s,\"stderr\":%s,\"redacted\":%d,\"lost\":%d,\"exit\":%s},\n",
+			p.Conn, p.Started.Format(timeLayout), command, raw, len(p.Redacted), p.Lost, exit)
+	}
+	return fmt.Sprintf("{\"header\":%s,\n%s\"exchanges\":[\n%s],\n\"end\":%s,\n\"cut\":%q}\n",
+		bytes.TrimSpace(appendHeader(nil, &c.Header)), processes, strings.Join(lines, ",\n"), end, c.Cut)
 }
 
 // rewrite writes a cassette's exchanges in order of N.
@@ -168,6 +180,11 @@ func rewrite(t testing.TB, c *Cassette, plain bool) []byte {
 	w, err := NewWriter(&b, c.Header, plain)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, p := range c.Processes {
+		if err := w.Process(p); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, x := range c.Exchanges {
 		if err := w.Write(x); err != nil {
@@ -194,7 +211,7 @@ func sameAgain(t testing.TB, c *Cassette) {
 		if err != nil {
 			t.Fatalf("plain %v: what was written cannot be read: %v\n%s", plain, err, b)
 		}
-		if !reflect.DeepEqual(again.Exchanges, c.Exchanges) || !reflect.DeepEqual(again.Header, c.Header) {
+		if !reflect.DeepEqual(again.Exchanges, c.Exchanges) || !reflect.DeepEqual(again.Header, c.Header) || !reflect.DeepEqual(again.Processes, c.Processes) {
 			t.Fatalf("plain %v: read again, it differs", plain)
 		}
 		if plain && !bytes.Equal(b, rewrite(t, again, true)) {

@@ -18,6 +18,7 @@ type View struct {
 	Late                      int           // response bytes that came after the client had left
 	Complete                  Tri           // True: both whole by their own framing; False: known cut or no response
 	Why                       string        // for Complete that is not True
+	Stdio                     bool          // lines of a process: there are no heads, a body is a line without its end
 
 	requestBody, responseBody content
 	events                    []wire.Event
@@ -34,6 +35,9 @@ type content struct {
 
 // View parses the exchange. The result refers to the exchange's bytes.
 func (x *Exchange) View() *View {
+	if x.Stdio() {
+		return x.viewStdio()
+	}
 	v := &View{X: x}
 	v.Request, v.RequestTail = wire.ParseRequest(x.Request.Raw)
 	method := x.Method
@@ -196,6 +200,9 @@ func (v *View) At(d wire.Dir, body wire.Span) (raw wire.Span, ok bool) {
 		m, c, bytes = v.Response, &v.responseBody, v.X.Response.Raw
 	}
 	c.load(m, bytes)
+	if v.Stdio {
+		return body, body.Off >= 0 && body.Len >= 0 && body.Off <= len(c.bytes)-body.Len
+	}
 	if m == nil || c.encoded || body.Off < 0 || body.Len < 0 || body.Off > len(c.bytes)-body.Len {
 		return wire.Span{}, false
 	}

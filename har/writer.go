@@ -127,6 +127,8 @@ func check(x *Exchange, so extent) (extent, error) {
 		err = fmt.Errorf("%q is no ending", x.End)
 	case x.End.timed() && x.EndAt < 0:
 		err = fmt.Errorf("an ending at %v", x.EndAt)
+	case x.Off < 0 || x.Off > maxNumber:
+		err = fmt.Errorf("an offset of %d", x.Off)
 	case x.Status < 0 || x.Status > 999:
 		err = fmt.Errorf("status %d", x.Status)
 	case slices.Contains(x.Notes, ""):
@@ -161,6 +163,7 @@ func (w *Writer) write(x *Exchange, at place, p *progress, before extent, more b
 		part.request, part.response, last = rest.next()
 		response += len(part.response.Raw)
 		part.last, part.allBytes = last, response
+		part.off = response == len(part.response.Raw)
 		if (x.Method != "" || x.URL != "") && !p.method {
 			p.method, part.method = true, true
 		}

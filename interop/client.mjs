@@ -1,14 +1,14 @@
 // Drives one of the npm clients against one server after another: it connects, lists tools, prompts and resources, calls
-// the tool "echo" and closes. argv: KIND. URLs come in on stdin, one per line; one JSON object per URL goes out: what
-// became of each step, without texts that hold addresses.
+// the tool "echo" and closes. argv: KIND. Servers come in on stdin, one per line: a URL, or a command line as a JSON array for a
+// server over stdio. One JSON object for each goes out: what became of each step, without texts that hold addresses.
 import readline from 'node:readline';
 
 const PROBE = 1200, STEP = 2500;
 const kind = process.argv[2];
 const modern = kind.startsWith('v2');
 const lib = modern
-  ? await import('@modelcontextprotocol/client')
-  : { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')) };
+  ? { ...(await import('@modelcontextprotocol/client')), ...(await import('@modelcontextprotocol/client/stdio')) }
+  : { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')), ...(await import('@modelcontextprotocol/sdk/client/stdio.js')) };
 const probe = { timeoutMs: PROBE };
 const options = {
   'v2-auto': { versionNegotiation: { mode: 'auto', probe } },
@@ -52,7 +52,10 @@ async function visit(url) {
   const timeout = { timeout: STEP };
   const client = new lib.Client({ name: `mcptap-${kind}`, version: '1.0.0' }, options);
   client.onerror = () => {};
-  const transport = new lib.StreamableHTTPClientTransport(new URL(url));
+  const [command, ...args] = url.startsWith('[') ? JSON.parse(url) : [];
+  const transport = command
+    ? new lib.StdioClientTransport({ command, args, stderr: 'ignore' })
+    : new lib.StreamableHTTPClientTransport(new URL(url));
   if (await step('connect', () => client.connect(transport, timeout).then(() => undefined))) {
     outcome.era = client.getProtocolEra?.() ?? 'legacy';
     outcome.version = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? '';

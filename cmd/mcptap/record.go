@@ -24,6 +24,7 @@ type recordOptions struct {
 	session
 	to, caFile, out       string
 	insecure, keepSecrets bool
+	stdio                 bool
 }
 
 func (a *app) recordCommand() *cobra.Command {
@@ -50,12 +51,16 @@ Credentials are replaced in the recording (never on the wire) unless --keep-secr
 	f.StringVar(&o.caFile, "ca-file", "", "trust the certificates in this PEM `FILE` too")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any certificate from the server")
 	f.StringVar(&o.out, "out", "", "`FILE` to record to; never overwritten (default mcptap-YYYYMMDD-HHMMSS.mcptap)")
+	f.BoolVar(&o.stdio, "stdio", false, "CMD is a server that speaks on its stdin and stdout: run it and record both")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids as they are")
 	return c
 }
 
 // record runs one recording from the listener to the last flushed byte.
 func (a *app) record(c *cobra.Command, o *recordOptions) error {
+	if o.stdio {
+		return a.recordStdio(c, o)
+	}
 	to, err := target(c, o.to)
 	if err != nil {
 		return err
@@ -194,6 +199,11 @@ type tape struct {
 
 // newTape creates the file that out names and writes its header.
 func (a *app) newTape(out string, h har.Header) (*tape, error) {
+	return a.newTapeWith(out, h, har.NewRedactor())
+}
+
+// newTapeWith is newTape with a redactor that knows secrets already. It is not used if the header says that they are kept.
+func (a *app) newTapeWith(out string, h har.Header, redact *har.Redactor) (*tape, error) {
 	file, err := a.createCassette(out)
 	if err != nil {
 		return nil, err
@@ -205,9 +215,8 @@ func (a *app) newTape(out string, h har.Header) (*tape, error) {
 		os.Remove(file.Name())
 		return nil, fileTrouble(file.Name(), err)
 	}
-	var redact *har.Redactor
-	if !h.KeepSecrets {
-		redact = har.NewRedactor()
+	if h.KeepSecrets {
+		redact = nil
 	}
 	t := &tape{app: a, name: file.Name(), file: file, Recorder: capture.NewRecorder(w, redact)}
 	t.OnError = t.fail

@@ -63,12 +63,17 @@ func rowOf(x *har.Exchange) row {
 	return r
 }
 
-// requestRPC is the JSON-RPC message that the request carries, the first of a batch, nil if there is none.
+// requestRPC is the JSON-RPC message that the request carries, the first of a batch, nil if there is none. Of a line that a
+// server wrote by itself it is that.
 func requestRPC(v *har.View) *wire.RPC {
-	if v.Request == nil || len(v.RequestBody()) == 0 {
+	body := v.RequestBody()
+	if v.Stdio && len(v.X.Request.Raw) == 0 {
+		body, _ = v.ResponseBody()
+	}
+	if v.Request == nil && !v.Stdio || len(body) == 0 {
 		return nil
 	}
-	rpc := wire.ParseRPC(v.RequestBody())
+	rpc := wire.ParseRPC(body)
 	switch {
 	case rpc.Kind == wire.Batch && len(rpc.Items) > 0:
 		return &rpc.Items[0]
@@ -118,7 +123,7 @@ func (r *row) remarks() string {
 		s = append(s, count(r.Events, "event"))
 	}
 	switch {
-	case r.ResponseBytes == 0:
+	case r.ResponseBytes == 0 && (r.Complete == nil || !*r.Complete):
 		s = append(s, "no answer")
 	case r.Complete != nil && !*r.Complete:
 		s = append(s, "incomplete")

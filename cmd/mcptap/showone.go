@@ -112,6 +112,9 @@ func (g *page) request() {
 		g.body(g.v.RequestBody())
 		g.trailers(m)
 	}
+	if g.v.Stdio {
+		g.body(g.v.RequestBody())
+	}
 	g.tail(g.x.Request.Raw, g.v.RequestTail)
 }
 
@@ -132,6 +135,10 @@ func (g *page) response() {
 			g.line("  (%v)", err)
 		}
 		g.trailers(m)
+	}
+	if g.v.Stdio {
+		line, _ := g.v.ResponseBody()
+		g.body(line)
 	}
 	g.tail(g.x.Response.Raw, g.v.ResponseTail)
 }

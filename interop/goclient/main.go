@@ -1,8 +1,8 @@
 // Command goclient drives the official Go SDK's client against one server after another: it connects, lists tools, prompts
 // and resources, calls the tool "echo" and closes. It prints one JSON object per server: what became of each step.
 //
-//	goclient URL        one server
-//	goclient < URLS     one URL per line, until stdin ends
+//	goclient SERVER        one server: a URL, or a command line as a JSON array
+//	goclient < SERVERS     one per line, until stdin ends
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ func visit(url string) outcome {
 	o.try("connect", connectLimit, func(ctx context.Context) (string, error) {
 		var err error
 		c := mcp.NewClient(&mcp.Implementation{Name: "mcptap-goclient", Version: "1.0.0"}, nil)
-		s, err = c.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url}, nil)
+		s, err = c.Connect(ctx, transport(url), nil)
 		return "", err
 	})
 	if s == nil {
@@ -101,6 +102,15 @@ func visit(url string) outcome {
 	}
 	o.try("close", stepLimit, func(context.Context) (string, error) { return "", s.Close() })
 	return o
+}
+
+// transport is that of a URL, or of a command line given as a JSON array: a server over stdio.
+func transport(server string) mcp.Transport {
+	var argv []string
+	if json.Unmarshal([]byte(server), &argv) == nil && len(argv) > 0 {
+		return &mcp.CommandTransport{Command: exec.Command(argv[0], argv[1:]...)}
+	}
+	return &mcp.StreamableClientTransport{Endpoint: server}
 }
 
 func call(ctx context.Context, s *mcp.ClientSession) (string, error) {
