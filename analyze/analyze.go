@@ -62,13 +62,18 @@ func choose(names []string) ([]*Policy, error) {
 	for _, name := range names {
 		p := policies().byName[name]
 		if p == nil {
-			return nil, &UnknownError{"policy", name, "all or some of " + strings.Join(policies().names, ", "), Near(name, policies().names)}
+			return nil, UnknownPolicy(name)
 		}
 		if !slices.Contains(chosen, p) {
 			chosen = append(chosen, p)
 		}
 	}
 	return chosen, nil
+}
+
+// UnknownPolicy says that there is no policy of that name.
+func UnknownPolicy(name string) *UnknownError {
+	return &UnknownError{"policy", name, "all or some of " + strings.Join(policies().names, ", "), Near(name, policies().names)}
 }
 
 // An analysis is one run.

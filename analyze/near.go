@@ -36,7 +36,7 @@ func Near(name string, names []string) []string {
 		switch {
 		case strings.Contains(strings.ToLower(n), lower):
 			far = min(far, 1)
-		case far > max(2, len(n)/3):
+		case far > max(2, (len(n)+2)/3):
 			continue
 		}
 		found = append(found, candidate{n, far})

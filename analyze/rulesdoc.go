@@ -34,7 +34,7 @@ Cases A, B and C are the rows of typescript-sdk #2571, qwen-code #12500 and gate
 				}
 			}
 			b.WriteString(":\n\n")
-			rules = p.own(base)
+			rules = p.Own()
 		}
 		b.WriteString("| rule | when | verdict | why | level | source | cases |\n|---|---|---|---|---|---|---|\n")
 		for i := range rules {
@@ -44,8 +44,12 @@ Cases A, B and C are the rows of typescript-sdk #2571, qwen-code #12500 and gate
 	return b.String()
 }
 
-// own gives the rules that the base does not have in the same words.
-func (p *Policy) own(base *Policy) []Rule {
+// Own gives the rules that the base does not have in the same words; without a base, all.
+func (p *Policy) Own() []Rule {
+	base := policies().byName[p.Base]
+	if base == nil {
+		return p.Rules
+	}
 	var own []Rule
 	for i := range p.Rules {
 		x := &p.Rules[i]
@@ -75,11 +79,11 @@ func (x *Rule) markdown() string {
 		why += "; the caller gets: " + x.Error
 	}
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
-	return fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s | %s |\n", x.ID, cell(x.When.words()), verdict, cell(why), x.Level, cell(x.Source), strings.Join(x.Cases, " "))
+	return fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s | %s |\n", x.ID, cell(x.When.Words()), verdict, cell(why), x.Level, cell(x.Source), strings.Join(x.Cases, " "))
 }
 
-// words puts the conditions into one line, in the order of the fields of When.
-func (w *When) words() string {
+// Words puts the conditions into one line, in the order of the fields of When.
+func (w *When) Words() string {
 	text, err := json.Marshal(w)
 	if err != nil {
 		return ""

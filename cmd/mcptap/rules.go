@@ -13,8 +13,9 @@ import (
 )
 
 type rulesOptions struct {
-	policy string
-	json   bool
+	policy         string
+	compare        []string
+	policies, json bool
 }
 
 func (a *app) rulesCommand() *cobra.Command {
@@ -24,19 +25,38 @@ func (a *app) rulesCommand() *cobra.Command {
 		Short: "print the policies and their rules",
 		Long: `A policy is what one client, or one text, makes of what servers answer: rules in order, of which the first that
 matches decides. Rules prints those of one policy with their verdict, level and source; with ID it prints that rule in
-full, as each policy has it.`,
+full, as each policy has it. --policies lists the policies, with what they inherit from and how many rules are their own;
+--compare X,Y sets side by side the rules on which two differ in verdict, conditions or order.`,
 		Example: `  mcptap rules
-  mcptap rules probe/auth`,
+  mcptap rules probe/auth
+  mcptap rules --policies
+  mcptap rules --compare recommended,ts-2.4.0`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage(c, "want at most one ID, got %d", len(args))
+			}
+			chosen := 0
+			for _, is := range []bool{len(args) > 0 || o.policy != "", o.policies, o.compare != nil} {
+				if is {
+					chosen++
+				}
+			}
+			switch {
+			case chosen > 1:
+				return usage(c, "want one of ID or --policy, --policies, and --compare")
+			case o.compare != nil && len(o.compare) != 2:
+				return usage(c, "--compare %s: want two policies, as X,Y", strings.Join(o.compare, ","))
 			}
 			return a.rules(args, &o)
 		},
 		ValidArgsFunction: ruleIDs,
 	}
 	c.Flags().StringVar(&o.policy, "policy", "", "the `POLICY` to print (default recommended; for an ID: all)")
-	c.Flags().BoolVar(&o.json, "json", false, "the policies as JSON, with their conditions")
+	c.Flags().BoolVar(&o.policies, "policies", false, "list the policies, with what they inherit from")
+	c.Flags().StringSliceVar(&o.compare, "compare", nil, "print the rules on which two policies differ: `X,Y`")
+	c.Flags().BoolVar(&o.json, "json", false, "the same as JSON, conditions included")
+	complete(c, "policy", completePolicies())
+	complete(c, "compare", completePolicies())
 	return c
 }
 
@@ -54,31 +74,27 @@ func ruleIDs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 }
 
 func (a *app) rules(args []string, o *rulesOptions) error {
+	switch {
+	case o.policies:
+		return a.policies(o.json)
+	case o.compare != nil:
+		return a.compareRules(o.compare, o.json)
+	}
 	policies := analyze.Policies()
 	if o.policy != "" {
-		policies = slices.DeleteFunc(slices.Clone(policies), func(p *analyze.Policy) bool { return p.Name != o.policy })
-		if len(policies) == 0 {
-			return unknownPolicy(o.policy)
+		p, err := a.policy(o.policy)
+		if err != nil {
+			return err
 		}
+		policies = []*analyze.Policy{p}
 	}
 	switch {
 	case len(args) == 1:
 		return a.printRule(policies, args[0])
 	case o.json:
-		enc := json.NewEncoder(a.stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(policies)
+		return indented(a.stdout, policies)
 	}
 	return a.printPolicy(policies)
-}
-
-func unknownPolicy(name string) error {
-	var names []string
-	for _, p := range analyze.Policies() {
-		names = append(names, p.Name)
-	}
-	return &trouble{fmt.Errorf("no policy %q", name), "known: " + strings.Join(names, ", ")}
 }
 
 // printPolicy prints the first policy's rules and the names of the others.
@@ -121,6 +137,10 @@ func (a *app) printRule(policies []*analyze.Policy, id string) error {
 		}
 	}
 	if order == nil {
+		ids, _ := ruleIDs(nil, nil, "")
+		if near := analyze.Near(id, ids); len(near) > 0 {
+			return &trouble{fmt.Errorf("no rule %q", id), "did you mean " + strings.Join(near, " or ") + "?"}
+		}
 		return &trouble{fmt.Errorf("no rule %q", id), "see mcptap rules, and --policy"}
 	}
 	out := a.paint(a.stdout).bold(id) + "\n"
