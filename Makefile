@@ -2,10 +2,11 @@
 GO       ?= go
 FUZZTIME ?= 30s
 CORE      = ./har/... ./capture/... ./analyze/... ./replay/...
+DIR      ?= capture/pcap/testdata
 PACKAGES  = interop/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: build test race lint fuzz bench golden demo interop help
+.PHONY: build test race lint fuzz bench golden demo interop oracle help
 
 build: ## build bin/mcptap
 	$(GO) build -o bin/mcptap ./cmd/mcptap
@@ -36,6 +37,9 @@ golden: ## rewrite golden files after a change that is meant
 demo: build ## a real client meets a misbehaving server: record, explain, replay
 	cd interop/goclient && $(GO) build -o ../../bin/goclient .
 	$(GO) run ./demo
+
+oracle: ## compare import with tshark on every capture below DIR (the project's own)
+	$(GO) run ./oracle $(DIR)
 
 interop: $(PACKAGES) ## run only the tests with real clients
 	$(GO) test -count=1 ./interop/...

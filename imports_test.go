@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"interop/scripted": {}, // servers for tests
 	"demo":             {"har", "interop/scripted"},
+	"oracle":           {"capture", "capture/pcap", "har", "har/wire"},
 }
 
 // onlyIn names the one file that may import a module which is safe behind a gate alone.
