@@ -100,6 +100,7 @@ func (a *analysis) find() []Finding {
 			a.findByRule(p, f)
 		}
 		a.findInBytes(f)
+		a.findInCapture(f)
 		a.findRequestNotHTTP(f)
 	}
 	for _, v := range a.conversations {

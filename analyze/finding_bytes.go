@@ -13,6 +13,7 @@ var otherFindings = []template{
 	{"beyond-limit", note, byCapture, "the answer to {method} is beyond what mcptap reads ({limit}), so what it says is not judged", "read the body with another tool, or send smaller answers"},
 	{"reply-not-utf8", warning, byServer, "the JSON answer to {method} is not valid UTF-8 (RFC 8259 section 8.1): clients put replacement characters in its place, or refuse it", "encode JSON in UTF-8"},
 	{"capture-incomplete", note, byCapture, "what became of {method} cannot be told: {end}, or bytes are missing", "record the whole exchange"},
+	{"capture-conflict", warning, byCapture, "the capture holds two copies of bytes of {method} that differ, and which of them was taken cannot be told; the first is shown", "capture where the bytes are received, and find out what alters or injects packets on the way"},
 	{"bytes-after-end", warning, byServer, "bytes follow the end of the answer to {method}: the declared length is too short, or something was written twice", "declare the length that is sent"},
 	{"http-framing", warning, byServer, "the answer to {method} departs from RFC 9112: {framing}; strict HTTP parsers refuse it", "send one valid framing: Content-Length or chunked, lines ended by CRLF"},
 	{"duplicate-key", warning, byServer, "the answer to {method} has a member name twice in one object; parsers differ in which they take", "write each member once"},

@@ -18,6 +18,7 @@ type Counters struct {
 	Undecoded int64  `json:"undecoded"` // packets with headers that make no sense, or that were cut before the payload
 	UnknownLn int64  `json:"unknown_link"`
 	NotTCP    int64  `json:"not_tcp"`
+	Filtered  int64  `json:"filtered"`       // TCP packets that the filter left out
 	Fragments int64  `json:"lost_fragments"` // IP packets of which not all fragments were there
 
 	Conns     int   `json:"connections"` // TCP connections
@@ -50,6 +51,7 @@ type Importer struct {
 	Record  func(har.Event) // gets the events; Bytes are valid during the call
 	Notice  func(string)    // gets a sentence about what a person should know; may be nil
 	AllHTTP bool            // pass on all HTTP, not only MCP
+	Filter  Filter          // what is looked at
 	Keys    *KeyLog         // secrets of TLS; nil for none
 
 	Counters Counters
@@ -80,6 +82,10 @@ func (m *Importer) Add(p *Packet) {
 	s, what := m.decoder.decode(p)
 	switch what {
 	case isTCP:
+		if !m.Filter.takes(s) {
+			n.Filtered++
+			return
+		}
 		n.Payload += int64(len(s.data))
 		m.assembler.add(s)
 	case isOther:

@@ -124,3 +124,38 @@ func TestShows(t *testing.T) {
 		}
 	}
 }
+
+func TestFilter(t *testing.T) {
+	here := newFlow(1).open().asks(mcpAsk).answers(mcpAnswer).out
+	there := newFlow(2)
+	there.server = netip.MustParseAddrPort("192.0.2.9:80")
+	there.open().asks(mcpAsk).answers(mcpAnswer)
+	host := func(s string) []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix(s)} }
+	tests := []struct {
+		name   string
+		filter Filter
+		want   []string // servers
+	}{
+		{"none", Filter{}, []string{serverEnd.String(), "192.0.2.9:80"}},
+		{"port of a server", Filter{Ports: []uint16{80}}, []string{"192.0.2.9:80"}},
+		{"port of a client", Filter{Ports: []uint16{1, 7}}, []string{serverEnd.String()}},
+		{"host", Filter{Hosts: host("192.0.2.9/32")}, []string{"192.0.2.9:80"}},
+		{"network of both", Filter{Hosts: host("192.0.2.0/24")}, []string{serverEnd.String(), "192.0.2.9:80"}},
+		{"host and port of different connections", Filter{Hosts: host("192.0.2.9/32"), Ports: []uint16{1}}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &Importer{Filter: tt.filter}
+			var got []string
+			for _, x := range exchangesOf(t, slices.Concat(here, there.out), m) {
+				got = append(got, x.Server)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if left := int64(4 * (2 - len(tt.want))); m.Counters.Filtered != left || m.Counters.Unexplained() != 0 {
+				t.Errorf("%d packets were left out, want %d; %+v", m.Counters.Filtered, left, m.Counters)
+			}
+		})
+	}
+}

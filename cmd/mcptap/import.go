@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +23,7 @@ import (
 type importOptions struct {
 	keepSecrets, allHTTP, strict, dryRun, quiet bool
 	out, keylog                                 string
+	ports, hosts                                []string
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -49,6 +53,8 @@ endings are not known. Counters go to stderr.`,
 	f.StringVar(&o.keylog, "keylog", "", "read TLS secrets from this NSS key log `FILE` (default $SSLKEYLOGFILE)")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids as they are")
 	f.BoolVar(&o.allHTTP, "all-http", false, "keep HTTP that is not MCP too")
+	f.StringSliceVar(&o.ports, "port", nil, "look only at connections with this `PORT` at one end; may be repeated")
+	f.StringSliceVar(&o.hosts, "host", nil, "look only at connections with this `ADDRESS` or network (10.0.0.0/8) at one end; may be repeated")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 if bytes of the capture are unexplained or missing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing, count only")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print no counters")
@@ -82,6 +88,28 @@ func boundMemory() (restore func()) {
 	}
 }
 
+// filter is what --port and --host ask for.
+func (o *importOptions) filter() (f pcap.Filter, err error) {
+	for _, s := range o.ports {
+		n, err := strconv.ParseUint(s, 10, 16)
+		if err != nil || n == 0 {
+			return f, &trouble{fmt.Errorf("--port %s: want a number from 1 to 65535", s), "filters of tcpdump are not read; filter the capture with tcpdump -r FILE -w OTHER EXPRESSION"}
+		}
+		f.Ports = append(f.Ports, uint16(n))
+	}
+	for _, s := range o.hosts {
+		network, err := netip.ParsePrefix(s)
+		if addr, err2 := netip.ParseAddr(s); err2 == nil {
+			network, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return f, &trouble{fmt.Errorf("--host %s: want an IP address, or a network such as 10.0.0.0/8", s), "a capture holds addresses, no names"}
+		}
+		f.Hosts = append(f.Hosts, network)
+	}
+	return f, nil
+}
+
 // importFrom imports what f holds.
 func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 	in, head, closer, err := unpacked(f)
@@ -104,7 +132,11 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 	defer boundMemory()()
 	r.Secrets = func(b []byte) { _ = keys.Add(bytes.NewReader(b)) }
 	notice := a.noticeUnless(o.quiet)
-	m := &pcap.Importer{AllHTTP: o.allHTTP, Keys: keys, Notice: func(s string) { notice("%s: %s", name, s) }}
+	filter, err := o.filter()
+	if err != nil {
+		return err
+	}
+	m := &pcap.Importer{Filter: filter, AllHTTP: o.allHTTP, Keys: keys, Notice: func(s string) { notice("%s: %s", name, s) }}
 	into, err := a.destination(o, "pcap")
 	if err != nil {
 		return err
@@ -136,28 +168,45 @@ func (a *app) imported(name string, err error, strict, unexplained bool, notice 
 	return nil
 }
 
-// readCapture reads to the end, or until a signal comes.
+// readCapture reads to the end, or until a signal comes, be it while nothing does.
 func (a *app) readCapture(name string, f io.Closer, m *pcap.Importer, r *pcap.Reader) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ending()...)
 	defer signal.Stop(signals)
 	stop := a.progress(name, f, r)
 	defer stop()
-	var p pcap.Packet
-	for {
-		select {
-		case <-signals:
-			return nil
-		default:
+	var mu sync.Mutex // held while m is at work; for good once a signal has come
+	secrets := r.Secrets
+	r.Secrets = func(b []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		secrets(b)
+	}
+	read := make(chan error, 1)
+	go func() {
+		var p pcap.Packet
+		for {
+			err := r.Next(&p)
+			mu.Lock()
+			if err != nil {
+				m.Counters.Dropped += r.Drops()
+				mu.Unlock()
+				read <- err
+				return
+			}
+			m.Add(&p)
+			mu.Unlock()
 		}
-		if err := r.Next(&p); err == io.EOF {
-			m.Counters.Dropped += r.Drops()
+	}()
+	select {
+	case <-signals:
+		mu.Lock()
+		return nil
+	case err := <-read:
+		if err == io.EOF {
 			return nil
-		} else if err != nil {
-			m.Counters.Dropped += r.Drops()
-			return err
 		}
-		m.Add(&p)
+		return err
 	}
 }
 
@@ -213,6 +262,7 @@ func report(notice func(string, ...any), name, out string, n *pcap.Counters, exc
 		{n.UnknownLn, "packets have a link type that is not read"},
 		{n.Fragments, "fragmented packets were not whole"},
 		{n.NotTCP, "packets were not TCP"},
+		{n.Filtered, "packets were left out by --port or --host"},
 		{n.OtherData, "bytes of connections are neither HTTP/1.1 nor TLS"},
 		{n.TLSData, "bytes of TLS could not be read"},
 		{n.Early, "bytes before the first MCP message of their origin could not be held"},

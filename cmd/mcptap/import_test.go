@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // capturedBytes is a capture of one MCP exchange on raw IP; without is left out of it.
@@ -210,5 +212,53 @@ func TestImportKeylog(t *testing.T) {
 		if code := run(args, bytes.NewReader(capturedBytes("")), &stderr, &stderr, []string{tt.env}); code != tt.code {
 			t.Errorf("%s: exit %d, want %d: %s", tt.name, code, tt.code, &stderr)
 		}
+	}
+}
+
+func TestImportFilters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--port", "3000"}, 0, "1 exchange, 1 whole"},
+		{[]string{"--port", "80,3000", "--host", "10.0.0.0/8"}, 0, "1 exchange, 1 whole"},
+		{[]string{"--port", "80"}, 0, "6 packets were left out by --port or --host"},
+		{[]string{"--host", "10.0.0.3"}, 0, "6 packets were left out by --port or --host"},
+		{[]string{"--port", "http"}, 2, "--port http: want a number from 1 to 65535"},
+		{[]string{"--host", "localhost"}, 2, "--host localhost: want an IP address"},
+	} {
+		code, _, stderr := mcptap(t, capturedBytes(""), append([]string{"import", "-", "--dry-run"}, tt.args...)...)
+		if code != tt.code || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%q: exit %d, want %d and %q in\n%s", tt.args, code, tt.code, tt.want, stderr)
+		}
+	}
+}
+
+// What a capture that goes on has shown is in the cassette before it ends.
+func TestImportLive(t *testing.T) {
+	t.Chdir(t.TempDir())
+	stdin, capture := io.Pipe()
+	done := make(chan int)
+	go func() {
+		var out, errs bytes.Buffer
+		done <- run([]string{"import", "-", "--out", "live.mcptap"}, stdin, &out, &errs, nil)
+	}()
+	if _, err := capture.Write(capturedBytes("")); err != nil {
+		t.Fatal(err)
+	}
+	shown := ""
+	for tries := time.Tick(20 * time.Millisecond); !strings.Contains(shown, `"rpc_method":"ping"`); <-tries {
+		select {
+		case code := <-done:
+			t.Fatalf("import ended with %d", code)
+		default:
+			_, shown, _ = mcptap(t, nil, "show", "live.mcptap", "--json")
+		}
+	}
+	capture.Close()
+	if code := <-done; code != 0 {
+		t.Errorf("exit %d", code)
 	}
 }
