@@ -49,7 +49,7 @@ async function visit(url) {
       return false;
     }
   };
-  const timeout = { timeout: STEP };
+  const timeout = { timeout: url.startsWith('[') ? 6 * STEP : STEP }; // a process must start first
   const client = new lib.Client({ name: `mcptap-${kind}`, version: '1.0.0' }, options);
   client.onerror = () => {};
   const [command, ...args] = url.startsWith('[') ? JSON.parse(url) : [];

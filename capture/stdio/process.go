@@ -255,6 +255,14 @@ func (p *Process) exited(state *os.ProcessState) int {
 	return code
 }
 
+// ExitCode is the exit code that a shell would give: 128 and the signal's number where one ended the process.
+func ExitCode(e *har.Exit) int {
+	if e.Signal == "" {
+		return e.Code
+	}
+	return 128 + int(signals[e.Signal])
+}
+
 // signalName is the name of a signal in POSIX, or its number.
 func signalName(s syscall.Signal) string {
 	for name, sig := range signals {

@@ -25,6 +25,7 @@ type recording struct {
 	all    iter.Seq2[*har.Exchange, error] // once; errors name the file
 	cut    func() string                   // how the file broke off; valid after all
 	end    func() *har.End                 // nil where the file broke off; valid after all
+	procs  func() []*har.Process           // servers that were processes; valid after all
 	io.Closer
 }
 
@@ -51,7 +52,7 @@ func (a *app) open(name string) (*recording, error) {
 		f.Close()
 		return nil, fileTrouble(name, err)
 	}
-	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), cut: r.Cut, end: r.End, Closer: f}, nil
+	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), cut: r.Cut, end: r.End, procs: r.Processes, Closer: f}, nil
 }
 
 func (a *app) openFile(name string) (io.ReadCloser, error) {
@@ -93,6 +94,7 @@ func openCorpus(name, entry string) (*recording, error) {
 		}
 	}
 	return &recording{name: name, header: c.Header, all: all, cut: func() string { return c.Cut }, end: func() *har.End { return c.End },
+		procs:  func() []*har.Process { return c.Processes },
 		Closer: io.NopCloser(nil)}, nil
 }
 

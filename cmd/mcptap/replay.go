@@ -20,6 +20,7 @@ type replayOptions struct {
 	expectFindings     []string
 	exact, keepSecrets bool
 	repeatLast         bool
+	stdio              bool
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -34,11 +35,15 @@ never answered with that. FILE may be corpus:NAME. Replay prints one line: the U
 Exit code 1: a request was not matched, a recorded exchange was not asked for, or the client did not do what --expect says.`,
 		Example: `  mcptap replay session.mcptap -- my-client --server {url}
   mcptap replay corpus:probe-error-id-null --pace fast --expect legacy-fallback -- my-client {url}
+  mcptap replay server.mcptap --stdio
   mcptap replay session.mcptap --fault 'tools/call#2: 404 session' --repeat-last -- my-client {url}`,
 		RunE: func(c *cobra.Command, args []string) error {
 			args = o.split(c, args)
 			if len(args) != 1 {
 				return usage(c, "want one FILE, got %d", len(args))
+			}
+			if o.stdio {
+				return a.replayStdio(c, args[0], &o)
 			}
 			return a.replay(c, args[0], &o)
 		},
@@ -53,6 +58,7 @@ Exit code 1: a request was not matched, a recorded exchange was not asked for, o
 	f.StringArrayVar(&o.expectFindings, "expect-finding", nil, "a finding that must be there: an `ID` of docs/findings.md; repeated")
 	f.StringVar(&o.junit, "junit", "", "write a JUnit report to a new `FILE`")
 	f.StringArrayVar(&o.faults, "fault", nil, "disturb answers: `\"SELECTOR: ACTION\"`, such as \"probe: status 503\" (docs/faults.md); repeated")
+	f.BoolVar(&o.stdio, "stdio", false, "be the recorded server on stdin and stdout: a host starts this command in its place")
 	f.StringVar(&o.log, "log", "", "write what happened to a new cassette `FILE`")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids to --log as they are")
 	return c
@@ -80,6 +86,9 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	_, xs, err := a.exchanges(name, a.noticeUnless(o.quiet))
 	if err != nil {
 		return err
+	}
+	if len(xs) > 0 && xs[0].Stdio() {
+		return &trouble{fmt.Errorf("%s was recorded over stdio", name), "add --stdio, and let the host start that command as its server"}
 	}
 	if err := o.open(a); err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 type showOptions struct {
 	raw  string
 	json bool
+
+	stderr bool
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -35,6 +37,7 @@ bytes of one side of exchange N as they are. FILE may be -, corpus:NAME, or what
 		},
 	}
 	c.Flags().StringVar(&o.raw, "raw", "", "write the exact bytes of one `SIDE` of exchange N: request or response")
+	c.Flags().BoolVar(&o.stderr, "stderr", false, "print what a recorded process wrote to its stderr, and how it ended")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object per exchange and line")
 	return c
 }
@@ -51,6 +54,12 @@ func (a *app) show(c *cobra.Command, args []string, o *showOptions) error {
 	}
 	if o.raw != "" && o.json {
 		return usage(c, "--raw and --json exclude one another")
+	}
+	if o.stderr {
+		if len(args) > 1 || o.json || o.raw != "" {
+			return usage(c, "--stderr wants FILE alone")
+		}
+		return a.showStderr(args[0])
 	}
 	if len(args) == 1 {
 		return a.showAll(args[0], 0, o)

@@ -24,6 +24,7 @@ import (
 // How long a step may last. Silence of a server shows as "timeout".
 const (
 	connectLimit = 4 * time.Second
+	startLimit   = 30 * time.Second // to connect to a process, which must start first
 	stepLimit    = 2500 * time.Millisecond
 )
 
@@ -62,7 +63,11 @@ func report(url string) {
 func visit(url string) outcome {
 	o := outcome{Era: "failed"}
 	var s *mcp.ClientSession
-	o.try("connect", connectLimit, func(ctx context.Context) (string, error) {
+	limit := connectLimit
+	if strings.HasPrefix(url, "[") {
+		limit = startLimit
+	}
+	o.try("connect", limit, func(ctx context.Context) (string, error) {
 		var err error
 		c := mcp.NewClient(&mcp.Implementation{Name: "mcptap-goclient", Version: "1.0.0"}, nil)
 		s, err = c.Connect(ctx, transport(url), nil)

@@ -1,0 +1,111 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+var processStart = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+
+// lineAt makes an exchange of a process: the client's line at one time, the server's at another, in milliseconds.
+func lineAt(n int, req string, asked int, resp string, off int64, answered int, end har.Ending) *har.Exchange {
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	x := &har.Exchange{N: n, Conn: 1, Seq: n, URL: "stdio:server", Started: processStart.Add(ms(asked)), End: end, Off: off}
+	if req != "" {
+		x.Request = har.Side{Raw: []byte(req + "\n"), Writes: []har.Write{{Len: len(req) + 1}}}
+	} else {
+		x.Started = processStart.Add(ms(answered))
+	}
+	if resp != "" {
+		at := processStart.Add(ms(answered)).Sub(x.Started)
+		x.Response = har.Side{Raw: []byte(resp + "\n"), Writes: []har.Write{{At: at, Len: len(resp) + 1}}}
+	}
+	return x
+}
+
+func ping(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
+func pong(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":{}}` }
+
+func TestStdio(t *testing.T) {
+	note := `{"jsonrpc":"2.0","method":"notifications/message"}`
+	xs := []*har.Exchange{
+		lineAt(1, ping("1"), 100, pong("1"), 6, 150, har.EndKeep),
+		lineAt(2, "", 0, "ready", 0, 50, har.EndKeep),
+		lineAt(3, "", 0, note, int64(6+len(pong("1"))+1), 200, har.EndKeep),
+		lineAt(4, ping("2"), 300, pong("2"), int64(6+len(pong("1"))+1+len(note)+1), 400, har.EndFIN),
+	}
+	p := &har.Process{Conn: 1, Started: processStart, Command: []string{"server"}, Exit: &har.Exit{At: 450 * time.Millisecond, Code: 3},
+		Stderr: har.Side{Raw: []byte("log\n"), Writes: []har.Write{{At: 120 * time.Millisecond, Len: 4}}}}
+	all := "ready\n" + pong("1") + "\n" + note + "\n" + pong("2") + "\n"
+	for _, tt := range []struct {
+		name    string
+		pace    float64
+		exact   bool
+		send    []string
+		want    string
+		took    time.Duration
+		misses  int
+		left    int
+		patches int
+	}{
+		{"as recorded", 1, false, []string{ping("1"), ping("2")}, all, 200 * time.Millisecond, 0, 0, 0},
+		{"twice as fast", 2, false, []string{ping("1"), ping("2")}, all, 100 * time.Millisecond, 0, 0, 0},
+		{"fast", 0, false, []string{ping("1"), ping("2")}, all, 0, 0, 0, 0},
+		{"other ids", 0, false, []string{ping(`"a"`), ping("22")}, "ready\n" + pong(`"a"`) + "\n" + note + "\n" + pong("22") + "\n", 0, 0, 0, 2},
+		{"another id, exact", 0, true, []string{ping("9"), ping("1")}, "ready\n" + refused("9") + pong("1") + "\n" + note + "\n", 0, 1, 1, 0},
+		{"nothing recorded", 0, false, []string{strings.Replace(ping("1"), "ping", "tools/list", 1)}, "ready\n" + refused("1"), 0, 1, 2, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, client := io.Pipe()
+				back, out := io.Pipe()
+				var errs bytes.Buffer
+				s := &Stdio{Exchanges: xs, Process: p, Pace: tt.pace, Exact: tt.exact}
+				var exit *har.Exit
+				began := time.Now()
+				go func() {
+					exit, _ = s.Serve(in, out, &errs)
+					out.Close()
+				}()
+				r := bufio.NewReader(back)
+				got, _ := r.ReadString('\n') // the server speaks first
+				atFirst := time.Since(began)
+				for _, line := range tt.send {
+					fmt.Fprintln(client, line)
+					if line, err := r.ReadString('\n'); err == nil {
+						got += line
+					}
+				}
+				if tt.left > 0 {
+					client.Close()
+				}
+				rest, _ := io.ReadAll(r)
+				client.Close()
+				if got += string(rest); got != tt.want {
+					t.Errorf("got %s\nwant %s", got, tt.want)
+				}
+				if took := time.Since(began) - atFirst; tt.pace > 0 && (took < tt.took-5*time.Millisecond || took > tt.took+5*time.Millisecond) {
+					t.Errorf("it took %v behind the first line, want %v", took, tt.took)
+				}
+				if errs.String() != "log\n" && tt.left != 2 || exit == nil || exit.Code != 3 {
+					t.Errorf("stderr %q, exit %v", errs.String(), exit)
+				}
+				if r := s.Result(); len(r.Misses) != tt.misses || len(r.Unserved) != tt.left || len(r.Patches) != tt.patches {
+					t.Errorf("%d misses, %d left, %d patches", len(r.Misses), len(r.Unserved), len(r.Patches))
+				}
+			})
+		})
+	}
+}
+
+func refused(id string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"mcptap replay: nothing recorded is left for this request"}}` + "\n"
+}
