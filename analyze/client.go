@@ -40,5 +40,6 @@ func (a *analysis) take(p *Policy) {
 	}
 	for _, v := range a.conversations {
 		v.client.policy, v.client.why = p.Name, "named by the caller"
+		v.client.confidence = Certain
 	}
 }

@@ -43,7 +43,8 @@ func (c *connect) add(f *facts) {
 	case request, optional, discover:
 		c.requests = append(c.requests, f)
 	}
-	if f.req.info != (implementation{}) && !c.infoKnown {
+	bridge := c.infoKnown && f.class == initialize && strings.HasPrefix(f.req.info.name, c.info.name+" (via ")
+	if f.req.info != (implementation{}) && (!c.infoKnown || bridge) {
 		c.info, c.infoKnown = f.req.info, true
 	}
 	for _, id := range [...]string{f.req.session, f.issued} {

@@ -10,6 +10,7 @@ type conversation struct {
 	connects []*connect
 	client   recognised
 	server   implementation
+	served   recognised // what is known of the server beyond its name
 }
 
 func (v *conversation) first() *connect { return v.connects[0] }
@@ -38,6 +39,7 @@ func converse(connects []*connect) []*conversation {
 		v.id = i + 1
 		v.client = recognise(v.first())
 		v.server = v.serverInfo()
+		v.served = v.recogniseServer()
 		v.findRepeats()
 	}
 	return all

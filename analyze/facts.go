@@ -168,10 +168,11 @@ type facts struct {
 	interim     []int // statuses of 1xx responses before the final one
 	headBytes   int
 	mediaType   string
-	encoding    string // Content-Encoding, "" if none
-	mislabelled bool   // the body is plain although Content-Encoding names a coding
-	browser     bool   // the request was made by a web page
-	undecoded   string // why the body could not be decoded, "" if it was
+	served      *serverMark // the mark of a server's library in the response's header
+	encoding    string      // Content-Encoding, "" if none
+	mislabelled bool        // the body is plain although Content-Encoding names a coding
+	browser     bool        // the request was made by a web page
+	undecoded   string      // why the body could not be decoded, "" if it was
 	faults      []string
 	extra       spanned // bytes behind the end of the answer
 	end         har.Ending
@@ -238,6 +239,7 @@ type reqFacts struct {
 	lastEvent string // Last-Event-ID
 	accept    string
 	agent     string
+	marks     set // of how it is written
 	info      implementation
 	shape     string // member order, such as "jsonrpc,id,method"
 	params    string // first member of params

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -58,7 +59,8 @@ func (a *analysis) findDifferences(v *conversation) {
 	}
 	rec := policies().byName[Recommended].predict(c)
 	fellBack := rec.Outcome == Legacy && seen.InitializeSent // what became of the handshake is another matter
-	if rec.Outcome != Unknown && rec.Outcome != seen.Outcome && !fellBack {
+	pinned := strings.HasSuffix(v.client.policy, "-pin")     // not to fall back is what it was told
+	if rec.Outcome != Unknown && rec.Outcome != seen.Outcome && !fellBack && !pinned {
 		a.differs(c, seen, rec)
 	}
 	own := policies().byName[v.client.policy]

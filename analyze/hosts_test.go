@@ -181,16 +181,22 @@ func (r *hostRun) checkStream(f *facts) []hostCheck {
 	return []hostCheck{{f.n, f.n, "GET ends the connection", []string{"disconnect"}, nil}}
 }
 
+// analysis reads the run.
+func (r *hostRun) analysis(t testing.TB) *analysis {
+	t.Helper()
+	var all []*facts
+	for _, x := range r.exchanges(t) {
+		all = append(all, observe(x))
+	}
+	return newAnalysis(all, nil, Options{})
+}
+
 // hostExchanges gives the measured exchanges, one for each answer.
 func hostExchanges(t testing.TB) map[string]*facts {
 	t.Helper()
 	one := map[string]*facts{}
 	for _, r := range hostsMeasured().Runs {
-		var all []*facts
-		for _, x := range r.exchanges(t) {
-			all = append(all, observe(x))
-		}
-		for _, f := range newAnalysis(all, nil, Options{}).facts {
+		for _, f := range r.analysis(t).facts {
 			one[fmt.Sprint(r.Case, " ", f.class, f.req.method, f.status, f.again, f.superseded)] = f
 		}
 	}
@@ -199,11 +205,7 @@ func hostExchanges(t testing.TB) map[string]*facts {
 
 func TestHosts(t *testing.T) {
 	for _, r := range hostsMeasured().Runs {
-		var all []*facts
-		for _, x := range r.exchanges(t) {
-			all = append(all, observe(x))
-		}
-		a := newAnalysis(all, nil, Options{})
+		a := r.analysis(t)
 		p := policies().byName[hostPolicies[r.Host]]
 		if p == nil {
 			t.Fatalf("%s has no policy", r.Host)

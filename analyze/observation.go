@@ -150,6 +150,7 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 	h := &v.Response.Head
 	f.status, f.reason, f.headBytes = h.Status, reasonOf(h), h.Len
 	f.mediaType, f.media = mediaOf(h)
+	f.served = servedBy(h)
 	f.encoding = clip(h.Get("Content-Encoding"))
 	f.retry, f.challenge, f.issued = clip(h.Get("Retry-After")), clip(h.Get("WWW-Authenticate")), clip(h.Get("Mcp-Session-Id"))
 	f.faults = v.Response.Faults

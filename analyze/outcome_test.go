@@ -91,7 +91,7 @@ func TestObserved(t *testing.T) {
 	if got.Observed != want {
 		t.Errorf("observed %+v, want %+v", got.Observed, want)
 	}
-	if got.Server != (Server{"example-server", "1.2.0"}) || got.Client.Name != "example-host" {
+	if got.Server.Name != "example-server" || got.Server.Version != "1.2.0" || got.Client.Name != "example-host" {
 		t.Errorf("server %+v, client %+v", got.Server, got.Client)
 	}
 }

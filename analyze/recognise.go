@@ -1,91 +1,228 @@
 package analyze
 
-import "strings"
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Confidence says how sure the naming of a client or server is.
+type Confidence string
+
+const (
+	// Unsure is for a client or server that nothing in the traffic names.
+	Unsure Confidence = "unknown"
+	// Guess rests on a mark of what is underneath, such as the HTTP library, or on a version far from those measured.
+	Guess Confidence = "guess"
+	// Likely rests on one mark: a name, or the way in which messages are written.
+	Likely Confidence = "likely"
+	// Certain rests on a mark that nothing else leaves, or on two that agree, and on a version that was measured.
+	Certain Confidence = "certain"
+)
+
+// lower is one step less sure.
+func (c Confidence) lower() Confidence {
+	switch c {
+	case Certain:
+		return Likely
+	case Likely:
+		return Guess
+	}
+	return c
+}
 
 // recognised is what is known of a client beyond what it says of itself.
 type recognised struct {
 	sdk, host, policy, why string
+	confidence             Confidence
 }
 
-// hosts are the names that hosts give in clientInfo; a trailing * stands for any rest.
-var hosts = []struct{ name, host string }{
-	{"qwen-cli-mcp-client-*", "qwen-code"}, {"gemini-cli-mcp-client*", "gemini-cli"}, {"opencode*", "opencode"},
-	{"codex-mcp-client*", "codex"}, {"mcporter*", "mcporter"}, {"inspector-*", "inspector"}, {"mcp-inspector*", "inspector"},
-	{"mcp-remote*", "mcp-remote"}, {"ai-sdk-mcp-client", "ai-sdk"}, {"@langchain/mcp-adapters", "langchain"},
-	{"claude-code*", "claude-code"}, {"claude-ai*", "claude"}, {"Claude*", "claude"}, {"cursor*", "cursor"},
-	{"Visual Studio Code*", "vscode"}, {"Zed*", "zed"}, {"goose*", "goose"}, {"cline*", "cline"},
+// clients are the marks by which clients and servers are told apart; the first that fits decides.
+type clients struct {
+	Hosts   []*clientMark `json:"hosts"`
+	SDKs    []*clientMark `json:"sdks"`
+	Servers []*serverMark `json:"servers"`
 }
 
-// recognise names the library and the host behind a connect. In order of confidence: the probe's id, the name in
-// clientInfo (which names the host, not the library), the order of members, the User-Agent (which names the HTTP library).
-func recognise(c *connect) recognised {
-	r := recognised{sdk: "unknown", host: hostName(c.info.name)}
-	m := marksOf(c)
-	switch {
-	case m.probeID:
-		r.sdk, r.policy, r.why = "typescript", "ts-2.4.0", "the probe's id begins with "+probePrefix+", as only the TypeScript SDK 2.x writes it"
-	case r.host == "codex":
-		r.sdk, r.why = "rust", "clientInfo names codex, which is built on rmcp"
-	case strings.HasPrefix(m.initShape, "method,params,jsonrpc"):
-		r.sdk, r.why = "typescript", "requests are written method, params, jsonrpc, as the TypeScript SDK does"
-		if m.initedShape == "jsonrpc,method" {
-			r.policy = "ts-2.4.0"
-			r.why += "; notifications jsonrpc first, as its 2.x does"
-		}
-	case strings.HasPrefix(m.agent, "Go-http-client") && m.params == "clientInfo":
-		r.sdk, r.policy, r.why = "go", "go-1.8.0", "User-Agent of net/http, and initialize's params begin with clientInfo, as go-sdk writes them"
-	case strings.HasPrefix(m.agent, "Go-http-client") && m.params == "protocolVersion":
-		r.sdk, r.policy, r.why = "mcp-go", "mcp-go-1.2.1", "User-Agent of net/http, and initialize's params begin with protocolVersion, as mcp-go writes them"
-	case strings.HasPrefix(m.agent, "python-httpx"):
-		r.sdk, r.policy, r.why = "python", "python-main", "User-Agent of httpx"
-	case strings.HasPrefix(m.agent, "Java-http-client"):
-		r.sdk, r.policy, r.why = "java", "java-main", "User-Agent of java.net.http"
-	case strings.HasPrefix(strings.ToLower(m.agent), "ktor"):
-		r.sdk, r.policy, r.why = "kotlin", "kotlin-main", "User-Agent of ktor"
-	case c.info.name == "rmcp" || strings.HasPrefix(m.accept, "text/event-stream, application/json") && m.agent == "":
-		r.sdk, r.policy, r.why = "rust", "rust-3.1.4", "Accept names text/event-stream first, or clientInfo is rmcp's own"
-	case c.info.name == "mcp" && c.info.version == "0.1.0":
-		r.sdk, r.policy, r.why = "python", "python-main", "clientInfo is the Python SDK's default"
-	default:
-		r.why = "nothing in the traffic tells one library from another"
+// A clientMark is one way to recognise a host or a library. All that is stated must hold; of a list of patterns, one.
+type clientMark struct {
+	Host       string            `json:"host"`
+	SDK        string            `json:"sdk"`      // "" leaves it to the marks of libraries
+	Names      []string          `json:"names"`    // patterns of the name in clientInfo; * stands for any text
+	Agents     []string          `json:"agents"`   // patterns of User-Agent
+	Marks      []string          `json:"marks"`    // words of marks.words
+	Confirm    []string          `json:"confirm"`  // where these hold too, it is certain
+	Version    string            `json:"version"`  // where the host's version stands: client, name, agent; "" if nowhere
+	Policies   map[string]string `json:"policies"` // by measured version
+	Policy     string            `json:"policy"`   // of a library
+	Confidence Confidence        `json:"confidence"`
+	Why        string            `json:"why"`
+}
+
+//go:embed clients.json
+var clientsFile []byte
+
+var knownClients = sync.OnceValue(func() *clients {
+	c := &clients{}
+	if err := json.Unmarshal(clientsFile, c); err != nil {
+		panic("analyze: clients.json: " + err.Error())
 	}
-	if policies().byName[r.policy] == nil {
-		r.policy = ""
+	return c
+})
+
+// recognise names the host and the library behind a connect and chooses the policy that stands for it: of the host if it
+// was measured, else of the library.
+func recognise(c *connect) recognised {
+	m := marksOf(c)
+	r := recognised{sdk: "unknown", confidence: Unsure, why: "nothing in the traffic tells one library from another"}
+	for _, k := range knownClients().SDKs {
+		if k.fits(&m) {
+			r = recognised{k.SDK, "", k.Policy, k.Why, k.confidence(&m)}
+			break
+		}
+	}
+	if r.policy == "ts-2.4.0" && c.pinned() {
+		r.policy, r.confidence = "ts-2.4.0-pin", Likely
+		r.why += "; no initialize followed an answer from which mode auto falls back, so its version is pinned"
+	}
+	for _, k := range knownClients().Hosts {
+		if !k.fits(&m) {
+			continue
+		}
+		r.host = k.Host
+		if len(k.Policies) > 0 {
+			r.sdk, r.confidence, r.why = k.SDK, k.confidence(&m), k.because(&m)
+			r.choose(k, k.version(&m))
+		}
+		break
 	}
 	return r
 }
 
-func hostName(name string) string {
-	for _, h := range hosts {
-		if prefix, any := strings.CutSuffix(h.name, "*"); any && strings.HasPrefix(name, prefix) || name == h.name {
-			return h.host
+// choose takes the policy of the host's version, or of the nearest one that was measured.
+func (r *recognised) choose(k *clientMark, version string) {
+	at := nearest(version, slices.Collect(maps.Keys(k.Policies)))
+	r.policy = k.Policies[at]
+	switch {
+	case version == "":
+		r.confidence = r.confidence.lower()
+		r.why += "; its version is not in the traffic, " + at + " was measured"
+	case version != at:
+		r.confidence = r.confidence.lower()
+		r.why += fmt.Sprintf("; version %s was not measured, %s is the nearest that was", version, at)
+	}
+}
+
+// nearest gives the newest of the measured versions that is not newer, else the oldest; for "" the newest.
+func nearest(version string, measured []string) string {
+	slices.SortFunc(measured, compareVersions)
+	best := measured[0]
+	for _, v := range measured {
+		if version == "" || compareVersions(v, version) <= 0 {
+			best = v
 		}
+	}
+	return best
+}
+
+// compareVersions compares dotted numbers; what is no number counts as 0.
+func compareVersions(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(as), len(bs)) {
+		var x, y int
+		if i < len(as) {
+			x, _ = strconv.Atoi(as[i])
+		}
+		if i < len(bs) {
+			y, _ = strconv.Atoi(bs[i])
+		}
+		if x != y {
+			return cmp.Compare(x, y)
+		}
+	}
+	return 0
+}
+
+// pinned tells whether a TypeScript client that probed gave up where its mode auto would have sent initialize.
+func (c *connect) pinned() bool {
+	f := decisive(c.probes)
+	if f == nil || len(c.inits)+len(c.requests) > 0 || !f.settled() {
+		return false
+	}
+	return policies().byName["ts-2.4.0"].judge(f).Verdict == "legacy-fallback"
+}
+
+func (k *clientMark) fits(m *marks) bool {
+	return (k.Names == nil || matchesAny(k.Names, m.info.name)) && (k.Agents == nil || matchesAny(k.Agents, m.agent)) && m.all(k.Marks)
+}
+
+func (k *clientMark) confidence(m *marks) Confidence {
+	if len(k.Confirm) > 0 && m.all(k.Confirm) {
+		return Certain
+	}
+	return cmp.Or(k.Confidence, Likely)
+}
+
+// because says what a host was recognised by.
+func (k *clientMark) because(m *marks) string {
+	by := "clientInfo names " + strconv.Quote(m.info.name)
+	switch {
+	case k.Names == nil && k.Agents != nil:
+		by = "User-Agent names " + strconv.Quote(m.agent)
+	case k.Names == nil:
+		by = "by the way in which it writes"
+	}
+	if k.Why != "" {
+		by += ": " + k.Why
+	}
+	if len(k.Confirm) > 0 && m.all(k.Confirm) {
+		by += " (" + strings.Join(k.Confirm, ", ") + ")"
+	}
+	return by
+}
+
+// version finds the host's version where it is known to write it.
+func (k *clientMark) version(m *marks) string {
+	switch k.Version {
+	case "client":
+		return m.info.version
+	case "name":
+		_, v, _ := strings.Cut(m.info.name, " (via ")
+		_, v, _ = strings.Cut(strings.TrimSuffix(v, ")"), " ")
+		return v
+	case "agent":
+		_, v, _ := strings.Cut(m.agent, "/")
+		v, _, _ = strings.Cut(v, " ")
+		return v
 	}
 	return ""
 }
 
-// marks are what a library leaves in every request.
-type marks struct {
-	probeID                                       bool
-	agent, accept, initShape, initedShape, params string
+func matchesAny(patterns []string, s string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, s) })
 }
 
-func marksOf(c *connect) marks {
-	var m marks
-	for _, f := range c.all {
-		m.probeID = m.probeID || f.req.probeID
-		if m.agent == "" {
-			m.agent = f.req.agent
+// matches compares with a pattern in which * stands for any text.
+func matches(pattern, s string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == s
+	}
+	s, ok := strings.CutPrefix(s, parts[0])
+	if !ok {
+		return false
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		if _, s, ok = strings.Cut(s, part); !ok {
+			return false
 		}
-		if m.accept == "" && f.httpMethod == "POST" {
-			m.accept = f.req.accept
-		}
 	}
-	if len(c.inits) > 0 {
-		m.initShape, m.params = c.inits[0].req.shape, c.inits[0].req.params
-	}
-	if len(c.inited) > 0 {
-		m.initedShape = c.inited[0].req.shape
-	}
-	return m
+	return strings.HasSuffix(s, parts[last])
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/mcptap/mcptap/har"
@@ -29,6 +30,10 @@ type Conversation struct {
 	Observed  Observed              `json:"observed"`
 	Predicted map[string]Prediction `json:"predicted"` // by policy
 	Course    []Choice              `json:"course"`    // where the client had to choose, by exchange; the first hundred
+
+	// Others are the policies that predict another outcome than the client's own policy, or than recommended where the client
+	// was not recognised, by outcome. Absent where policies were asked for by name.
+	Others map[Outcome][]string `json:"others,omitempty"`
 }
 
 // A Client is who asked, as far as the traffic tells.
@@ -39,12 +44,17 @@ type Client struct {
 	Host    string `json:"host"`
 	Policy  string `json:"policy"` // "" if no policy is known for it
 	Why     string `json:"why"`
+
+	Confidence Confidence `json:"confidence"`
 }
 
-// A Server is who answered, as it calls itself.
+// A Server is who answered: as it calls itself, and as far as the traffic tells.
 type Server struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
+	Name       string     `json:"name"`
+	Version    string     `json:"version"`
+	SDK        string     `json:"sdk"`
+	Confidence Confidence `json:"confidence"` // of SDK
+	Why        string     `json:"why"`
 }
 
 // An Exchange is one exchange with its facts and what each policy makes of it.
@@ -130,14 +140,33 @@ func (a *analysis) conversation(v *conversation) Conversation {
 	c := v.first()
 	out := Conversation{
 		ID: v.id, Transport: transportNames.word(c.transport), Endpoint: c.endpoint, Connects: len(v.connects),
-		Client: Client{c.info.name, c.info.version, v.client.sdk, v.client.host, v.client.policy, v.client.why},
-		Server: Server{v.server.name, v.server.version}, Observed: c.observed(), Predicted: map[string]Prediction{},
+		Client: Client{c.info.name, c.info.version, v.client.sdk, v.client.host, v.client.policy, v.client.why, v.client.confidence},
+		Server: Server{v.server.name, v.server.version, v.served.sdk, v.served.confidence, v.served.why}, Observed: c.observed(), Predicted: map[string]Prediction{},
 	}
 	for _, p := range a.policiesFor(v) {
 		out.Predicted[p.Name] = p.predict(c)
 	}
 	out.Course = a.course(v)
+	if a.chosen == nil {
+		out.Others = othersThan(c, cmp.Or(v.client.policy, Recommended))
+	}
 	return out
+}
+
+// othersThan gives, by outcome, the policies that predict another one than the named policy does. Those that cannot tell
+// are left out.
+func othersThan(c *connect, name string) map[Outcome][]string {
+	own := policies().byName[name].predict(c).Outcome
+	var others map[Outcome][]string
+	for _, p := range Policies() {
+		if got := p.predict(c).Outcome; got != own && got != Unknown && own != Unknown {
+			if others == nil {
+				others = map[Outcome][]string{}
+			}
+			others[got] = append(others[got], p.Name)
+		}
+	}
+	return others
 }
 
 func (a *analysis) exchange(f *facts) Exchange {

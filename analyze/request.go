@@ -22,6 +22,7 @@ func (f *facts) readRequest(v *har.View) {
 	r := &f.req
 	r.header, r.session = clip(h.Get("MCP-Protocol-Version")), clip(h.Get("Mcp-Session-Id"))
 	r.lastEvent, r.accept, r.agent = clip(h.Get("Last-Event-ID")), clip(h.Get("Accept")), clip(h.Get("User-Agent"))
+	r.marks = headerMarks(h)
 	if a := h.Get("Authorization"); a != "" {
 		r.auth = fingerprint([]byte(a))
 	}
@@ -33,8 +34,11 @@ func (f *facts) readRequest(v *har.View) {
 	rpc := wire.ParseRPC(body)
 	r.json = rpc.JSON
 	r.read(&rpc)
-	if r.method == "initialize" || r.method == "notifications/initialized" {
+	switch r.method {
+	case "initialize", "notifications/initialized":
 		r.shape, r.params = shapeOf(body, 3), shapeOf(rpc.Params.Raw, 1)
+	default:
+		r.marks |= firstMember(body)
 	}
 	f.conformRequest(v, body, &rpc)
 }
