@@ -41,7 +41,7 @@ func (t *reportText) conversation(c *analyze.Conversation) {
 	t.WriteString(t.bold(oneLine(fmt.Sprintf("conversation %d: %s with %s over %s", c.ID, clientText(c.Client), serverText(c.Server), c.Transport))) + "\n")
 	t.line("endpoint   %s", c.Endpoint)
 	if c.Client.Policy != "" {
-		t.line("policy     %s (%s): %s", c.Client.Policy, c.Client.Confidence, c.Client.Why)
+		t.line("policy     %s%s: %s", c.Client.Policy, unsureText(c.Client.Confidence), c.Client.Why)
 	}
 	t.line("observed   %s", observedText(c))
 	for _, name := range policyNames(c.Predicted) {
@@ -49,7 +49,7 @@ func (t *reportText) conversation(c *analyze.Conversation) {
 	}
 	for _, outcome := range []analyze.Outcome{analyze.Modern, analyze.Legacy, analyze.Failed} {
 		if names := c.Others[outcome]; len(names) > 0 {
-			t.line("others     %s: %s", outcome, strings.Join(names, ", "))
+			t.line("others     %s: %s", outcome, listed(names, 8))
 		}
 	}
 	sentences, more := t.courseText(c)

@@ -24,6 +24,22 @@ func clientText(c analyze.Client) string {
 	return s
 }
 
+// unsureText says how sure the recognition of a client is, where it is not certain.
+func unsureText(c analyze.Confidence) string {
+	if c == analyze.Certain {
+		return ""
+	}
+	return " (" + string(c) + ")"
+}
+
+// listed joins the first names of a list and says how many there are beyond.
+func listed(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
 func serverText(s analyze.Server) string { return nameVersion(s.Name, s.Version, "an unnamed server") }
 
 func nameVersion(name, version, unnamed string) string {
