@@ -28,6 +28,13 @@ func TestRulesAreDocumented(t *testing.T) {
 			t.Errorf("docs/rules.md does not name rule %s", id)
 		}
 	}
+	kinds["conform"] = true
+	for _, r := range analyze.ConformanceRules() {
+		rules["`"+r.ID+"`"] = true
+		if !strings.Contains(document(t, "docs/conformance.md"), "`"+r.ID+"`") {
+			t.Errorf("docs/conformance.md does not name rule %s", r.ID)
+		}
+	}
 	files, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)

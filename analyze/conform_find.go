@@ -69,6 +69,9 @@ func (k *conformance) connect(c *connect, outputs map[string]bool) {
 	s := &spoken{conformance: k, c: c, tokens: map[string]bool{}, asked: map[string]string{}, ids: map[string]*facts{}, outputs: outputs}
 	s.settle()
 	for _, f := range c.all {
+		if f.class == other && f.conf != nil && f.conf.rpc20 {
+			s.shapes(f) // JSON-RPC all the same, such as a request whose id is null
+		}
 		if f.class == other || f.class == oauth {
 			continue
 		}

@@ -14,9 +14,10 @@ import (
 // conformed is what conformance keeps of one exchange; nothing of it grows with the bodies beyond its bounds.
 type conformed struct {
 	said      []said
-	dropped   int // messages beyond maxSaid
-	in        set // revisions that the messages were held against
-	methodIs  string
+	dropped   int    // messages beyond maxSaid
+	in        set    // revisions that the messages were held against
+	rpc20     bool   // the request's body says that it is JSON-RPC 2.0
+	methodIs  string // Mcp-Method
 	nameIs    string // Mcp-Name, decoded
 	name      string // params.name or params.uri of the request
 	token     string // progressToken of the request, "" for none
@@ -90,6 +91,7 @@ func (f *facts) conformRequest(v *har.View, body []byte, rpc *wire.RPC) {
 	k := f.conform()
 	h := &v.Request.Head
 	k.methodIs, k.nameIs = clip(h.Get("Mcp-Method")), headerText(h.Get("Mcp-Name"))
+	k.rpc20 = rpc.Version == "2.0"
 	k.readParams(f, rpc)
 	f.conformText(body, rpc, false, func(s spanned) spanned {
 		raw, ok := v.At(wire.ToServer, wire.Span{Off: s.off, Len: s.len})

@@ -360,3 +360,7 @@ func TestEveryConformanceRuleCounts(t *testing.T) {
 		}
 	}
 }
+
+func TestConformanceDocument(t *testing.T) {
+	golden(t, "../docs/conformance.md", []byte(ConformanceMarkdown()))
+}

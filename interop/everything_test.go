@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -31,8 +32,26 @@ func TestServerEverything(t *testing.T) {
 			if got.String() != want.String() {
 				t.Errorf("through record the client came to another end\n got: %v\nwant: %v", got, want)
 			}
+			conforms(t, file)
 			replayed(t, c, file, readCassette(t, file), want)
 		})
+	}
+}
+
+// conforms wants no finding of conformance: what both sides send is what their revision asks for.
+func conforms(t *testing.T, file string) {
+	t.Helper()
+	code, out, stderr := run(t, "analyze", file, "--format", "json", "--fail-on", "never")
+	var report struct {
+		Findings []struct{ ID, Message string }
+	}
+	if err := json.Unmarshal(out, &report); err != nil || code != 0 {
+		t.Fatalf("analyze ended with %d, %v: %s", code, err, stderr)
+	}
+	for _, f := range report.Findings {
+		if f.ID == "nonconforming-message" || strings.HasPrefix(f.ID, "conform-") {
+			t.Errorf("a healthy session gets %s: %s", f.ID, f.Message)
+		}
 	}
 }
 

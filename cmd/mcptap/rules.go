@@ -26,9 +26,13 @@ func (a *app) rulesCommand() *cobra.Command {
 		Long: `A policy is what one client, or one text, makes of what servers answer: rules in order, of which the first that
 matches decides. Rules prints those of one policy with their verdict, level and source; with ID it prints that rule in
 full, as each policy has it. --policies lists the policies, with what they inherit from and how many rules are their own;
---compare X,Y sets side by side the rules on which two differ in verdict, conditions or order.`,
+--compare X,Y sets side by side the rules on which two differ in verdict, conditions or order.
+
+The rules of message conformance (docs/conformance.md) belong to no policy: conform prints them, and each has an ID that begins
+with conform/.`,
 		Example: `  mcptap rules
   mcptap rules probe/auth
+  mcptap rules conform
   mcptap rules --policies
   mcptap rules --compare recommended,ts-2.4.0`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -70,6 +74,11 @@ func ruleIDs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 			}
 		}
 	}
+	for _, r := range analyze.ConformanceRules() {
+		if len(args) == 0 && !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
+		}
+	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -89,6 +98,8 @@ func (a *app) rules(args []string, o *rulesOptions) error {
 		policies = []*analyze.Policy{p}
 	}
 	switch {
+	case len(args) == 1 && strings.HasPrefix(args[0]+"/", conformPrefix):
+		return a.conformance(args[0])
 	case len(args) == 1:
 		return a.printRule(policies, args[0])
 	case o.json:
