@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"har/wire":      {"github.com/tidwall/gjson"},
 	"har":           {"har/wire", "github.com/klauspost/compress", "github.com/andybalholm/brotli"},
 	"capture":       {"har", "har/wire"},
-	"capture/proxy": {"capture", "har", "har/wire", "github.com/elazarl/goproxy"},
+	"capture/proxy": {"capture", "har", "har/wire", "github.com/elazarl/goproxy", "golang.org/x/net/proxy"},
 	"capture/pcap": {"capture", "har", "har/wire", "github.com/google/gopacket", "github.com/klauspost/compress",
 		"golang.org/x/crypto"},
 	"capture/stdio":  {"capture", "har", "har/wire"},

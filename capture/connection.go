@@ -34,7 +34,7 @@ type connection struct {
 
 // bytes takes the next bytes of one direction.
 func (c *connection) bytes(e *entry, p []byte, edits []har.Edit) {
-	if e.dir == wire.ToClient && c.end[wire.ToServer] == har.EndFIN {
+	if left := c.end[wire.ToServer]; e.dir == wire.ToClient && (left == har.EndFIN || left == har.EndNoCloseNotify) {
 		c.late = true
 	}
 	if c.adrift != [2]bool{} && !c.found(e.dir, p, e.at) {

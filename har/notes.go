@@ -2,7 +2,8 @@ package har
 
 // The first words of an Exchange's Notes: a word alone, or with details behind a colon. docs/format.md lists them.
 const (
-	NoteUpstream = "upstream" // "upstream: refused", "tls", "dns", "unreachable", "timeout": the server was never reached
+	NoteUpstream = "upstream" // "upstream: refused", "tls", "dns", "unreachable", "timeout", "other origin": the server was never reached
+	NoteTunnel   = "tunnel"   // a CONNECT whose tunnel was not opened, as in "tunnel: not in --only"; what went through it is not here
 	NoteGap      = "gap"      // bytes are missing, as in "gap: 1460 bytes before byte 2920 of the response"
 	NoteSnaplen  = "snaplen"  // the capture kept only the beginning of packets
 	NoteStart    = "start"    // the capture began in the middle of the connection

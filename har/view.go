@@ -65,7 +65,7 @@ func (v *View) complete() (Tri, string) {
 	x := v.X
 	for _, n := range x.Notes {
 		switch word, _, _ := strings.Cut(n, ":"); word {
-		case NoteGap, NoteSnaplen, NoteStart, NoteConflict, NoteHAR:
+		case NoteGap, NoteSnaplen, NoteStart, NoteConflict, NoteHAR, NoteTunnel:
 			return Unknown, n
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -15,44 +16,43 @@ import (
 // connectTimeout bounds finding and connecting to the server, and the TLS handshake behind it, each.
 const connectTimeout = 30 * time.Second
 
-// connect opens the connection to the server. dialled is its host:port.
-func (r *Reverse) connect() (up *leg, dialled string, err error) {
-	port := r.To.Port()
+// http11 is the one protocol that is spoken over TLS (ALPN, RFC 7301).
+const http11 = "http/1.1"
+
+// hostPort is where a URL's server listens.
+func hostPort(u *url.URL) string {
+	port := u.Port()
 	if port == "" {
 		port = "80"
-		if r.To.Scheme == "https" {
+		if u.Scheme == "https" {
 			port = "443"
 		}
 	}
-	dialled = net.JoinHostPort(r.To.Hostname(), port)
-	dial := r.Dial
-	if dial == nil {
-		dial = new(net.Dialer).DialContext
-	}
-	ctx, cancel := context.WithTimeout(r.ctx, connectTimeout)
-	defer cancel()
-	sock, err := dial(ctx, "tcp", dialled)
-	if err != nil {
-		return nil, dialled, err
-	}
-	if r.To.Scheme != "https" {
-		return newLeg(sock), dialled, nil
-	}
-	up, err = r.secure(sock)
-	return up, dialled, err
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// secure speaks TLS on sock as a client that knows HTTP/1.1 only.
-func (r *Reverse) secure(sock net.Conn) (*leg, error) {
+// dial opens a connection to the host:port, by way of with unless that is nil.
+func (h *hall) dial(with Dialer, addr string) (net.Conn, error) {
+	if with == nil {
+		with = new(net.Dialer).DialContext
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, connectTimeout)
+	defer cancel()
+	return with(ctx, "tcp", addr)
+}
+
+// secure speaks TLS on sock as a client that trusts whom trust says (nil: the system's authorities) and asks for that server
+// name, which is not sent if it is an address.
+func (h *hall) secure(sock net.Conn, trust *tls.Config, name string, protocols []string) (*leg, error) {
 	conf := &tls.Config{}
-	if r.TLS != nil {
-		conf = r.TLS.Clone()
+	if trust != nil {
+		conf = trust.Clone()
 	}
-	conf.NextProtos = []string{"http/1.1"}
+	conf.NextProtos = protocols
 	if conf.ServerName == "" {
-		conf.ServerName = r.To.Hostname() // not sent if it is an address
+		conf.ServerName = name
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(h.ctx, connectTimeout)
 	defer cancel()
 	floor := &floor{Conn: sock}
 	conn := tls.Client(floor, conf)
@@ -71,13 +71,14 @@ func (e *handshakeError) Unwrap() error { return e.error }
 // A failure is why the server could not be reached: a note for the exchange, and a sentence for a person.
 type failure struct{ note, words string }
 
-// The notes, as docs/format.md lists them.
+// The notes on what did not get to a server, as docs/format.md lists them.
 const (
 	noteRefused     = "upstream: refused"
 	noteTLS         = "upstream: tls"
 	noteDNS         = "upstream: dns"
 	noteTimeout     = "upstream: timeout"
 	noteUnreachable = "upstream: unreachable"
+	noteOrigin      = "upstream: other origin"
 )
 
 // explain tells why a connection to the server, dialled at that host:port, failed.
@@ -85,6 +86,12 @@ func explain(dialled string, err error) failure {
 	var dns *net.DNSError
 	var shake *handshakeError
 	var alert *net.OpError
+	var via *viaError
+	if errors.As(err, &via) {
+		f := explain(via.proxy, via.err)
+		f.words = fmt.Sprintf("%s: by way of the proxy %s", dialled, f.words)
+		return f
+	}
 	switch {
 	case errors.As(err, &shake):
 		return failure{noteTLS, dialled + ": " + explainTLS(shake.error)}
@@ -116,8 +123,13 @@ func explainTLS(err error) string {
 			invalid.Cert.NotBefore.UTC().Format(time.DateTime), invalid.Cert.NotAfter.UTC().Format(time.DateTime))
 	case errors.As(err, &record):
 		return "the server does not speak TLS on that port: is it an http URL?"
-	case strings.Contains(err.Error(), "no application protocol"):
+	case isNoProtocol(err):
 		return "the server does not speak HTTP/1.1 (perhaps only HTTP/2), which is all that can be recorded"
 	}
 	return "no TLS connection: " + err.Error()
+}
+
+// isNoProtocol tells whether a server has refused TLS because it does not speak HTTP/1.1 (RFC 7301 section 3.2).
+func isNoProtocol(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "no application protocol")
 }

@@ -46,11 +46,12 @@ type relay struct {
 	id             uint64
 	client, server *leg
 	tape           *tape
-	writing        atomic.Int64  // since when a write to the server has been going on, Unix nanoseconds; 0 if none is
-	answered       chan struct{} // closed when nothing more is passed on to the client
+	writing        atomic.Int64        // since when a write to the server has been going on, Unix nanoseconds; 0 if none is
+	answered       chan struct{}       // closed when nothing more is passed on to the client
+	refusing       func(origin string) // told of a request for another origin; nil: nobody is
 
-	mu     sync.Mutex // guards what follows, and makes the tape's order that of host
-	host   hostEditor
+	mu     sync.Mutex // guards what follows, and makes the tape's order that of head
+	head   headEditor
 	fin    [2]bool   // by wire.Dir: who has ended by FIN
 	shut   [2]bool   // whose FIN has been passed on
 	reset  [2]bool   // who has reset
@@ -58,11 +59,11 @@ type relay struct {
 	until  time.Time // valid iff fin and reset of the client: when to stop reading the server
 	passed bool      // the last reset was passed on
 	broken bool      // breakOff closes the client's connection
+	turned bool      // a request for another origin was refused
 }
 
-func newRelay(d *door, id uint64, client, server *leg, t *tape) *relay {
-	return &relay{door: d, id: id, client: client, server: server, tape: t, answered: make(chan struct{}),
-		host: hostEditor{authority: d.authority}}
+func newRelay(d *door, id uint64, client, server *leg, t *tape, head headEditor) *relay {
+	return &relay{door: d, id: id, client: client, server: server, tape: t, answered: make(chan struct{}), head: head}
 }
 
 // legs gives where bytes of direction d come from and where they go.
@@ -120,6 +121,7 @@ func (r *relay) carry(d wire.Dir) error {
 				wanted = r.pass(d, dst, out)
 			}
 			r.tape.hand()
+			r.refuse()
 			if !wanted && d == wire.ToServer {
 				return nil
 			}
@@ -139,10 +141,10 @@ func (r *relay) saw(d wire.Dir, p []byte) (out []byte, wanted bool) {
 	out, wanted = p, !r.reset[1-d]
 	switch {
 	case d == wire.ToClient:
-		r.host.response(p)
+		r.head.response(p)
 		r.late = r.late || r.fin[wire.ToServer]
 	case wanted:
-		out, e.Edits = r.host.request(p)
+		out, e.Edits = r.head.request(p)
 	default:
 		return nil, false
 	}
@@ -200,7 +202,7 @@ func (r *relay) sawFIN(d wire.Dir, end har.Ending) {
 	if !both {
 		r.rearm(1 - d)
 	}
-	held := r.host.flush(d)
+	held := r.head.flush(d)
 	r.mu.Unlock()
 	if len(held) > 0 {
 		dst.write(held)
@@ -276,7 +278,7 @@ func (r *relay) passReset(d wire.Dir) {
 	r.mu.Lock()
 	again := r.passed
 	r.passed = true
-	dst.sock.SetReadDeadline(time.Unix(1, 0)) // what it still sends can no longer be passed on
+	dst.sock.SetReadDeadline(past) // what it still sends can no longer be passed on
 	r.mu.Unlock()
 	if again {
 		return
@@ -334,7 +336,7 @@ func (r *relay) unseen() bool {
 func (r *relay) breakOff() {
 	r.mu.Lock()
 	r.tape.last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
-	r.broken = r.reset[wire.ToClient] || !r.fin[wire.ToClient] && !r.host.slicer.Idle(wire.ToClient)
+	r.broken = r.reset[wire.ToClient] || !r.fin[wire.ToClient] && !r.head.slicer.Idle(wire.ToClient)
 	broken := r.broken
 	r.mu.Unlock()
 	r.stop()

@@ -331,18 +331,18 @@ func TestCloseSeesWhoHasLeft(t *testing.T) {
 	}
 	<-begun
 	client.Close()
-	r.mu.Lock()
+	r.hall.mu.Lock()
 	var x *relay
-	for x = range r.live {
+	for x = range r.hall.live {
 	}
-	r.mu.Unlock()
+	r.hall.mu.Unlock()
 	for deadline := time.Now().Add(patience); !x.unseen(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("the client's FIN does not arrive")
 		}
 	}
 	go func() {
-		<-r.ctx.Done()
+		<-r.hall.ctx.Done()
 		close(goOn)
 	}()
 	stop()

@@ -174,36 +174,42 @@ func (s *side) end(how string) {
 }
 
 // play runs the dialogue and waits until both sides have seen all that they will see. The client knows the server as
-// named, the server itself as host.
-func (c *oddCase) play(t testing.TB, client, server *side, named, host string) {
+// named, the server itself as host. accept gives the server's side, which may come about with the client's first bytes only.
+func (c *oddCase) play(t testing.TB, client *side, accept func() *side, named, host string) {
+	t.Helper()
+	c.playAs(t, client, accept, named, host, c)
+}
+
+// playAs is play where the server gets the steps of other in place of those of c.
+func (c *oddCase) playAs(t testing.TB, client *side, accept func() *side, named, host string, other *oddCase) {
 	t.Helper()
 	sent := map[string]int{}
 	ended := map[string]bool{}
-	for _, s := range c.Steps {
-		me, other, name := client, "server", named
+	for i, s := range c.Steps {
+		me, peer, name := client, "server", named
 		if s.From == "server" {
-			me, other, name = server, "client", host
+			me, peer, name = accept(), "client", host
 		}
 		if !s.Now {
 			me.await("turn", func() bool {
-				return me.left || len(me.got) >= sent[other] && (!ended[other] || me.sees != "open")
+				return me.left || len(me.got) >= sent[peer] && (!ended[peer] || me.sees != "open")
 			})
 		}
 		me.send(s.bytes(name))
-		sent[s.From] += len(s.bytes(host))
+		sent[s.From] += len(other.Steps[i].bytes(host))
 		if s.End != "" {
 			me.end(s.End)
 			ended[s.From] = true
 		}
 	}
-	settle := func(me *side, other, sees string) {
+	settle := func(me *side, peer, sees string) {
 		if sees == "" {
 			return
 		}
-		me.await("settling, want "+sees, func() bool { return len(me.got) >= sent[other] && me.sees == sees })
+		me.await("settling, want "+sees, func() bool { return len(me.got) >= sent[peer] && me.sees == sees })
 	}
 	settle(client, "server", c.ClientSees)
-	settle(server, "client", c.ServerSees)
+	settle(accept(), "client", c.ServerSees)
 }
 
 // stays tells, of a side that should see an open connection, whether it does for a while.
@@ -288,6 +294,9 @@ func (o *origin) accept(t testing.TB) *side {
 	conn := tls.Server(f, &tls.Config{Certificates: []tls.Certificate{o.cert}, NextProtos: []string{"http/1.1"}})
 	return newSide(t, &leg{conn: conn, sock: c, floor: f}, o.bare)
 }
+
+// taken is a server's side that there is already.
+func taken(s *side) func() *side { return func() *side { return s } }
 
 // certificate makes a self-signed certificate for the names, valid until then.
 func certificate(t testing.TB, until time.Duration, names ...string) (tls.Certificate, *x509.CertPool) {
@@ -376,8 +385,11 @@ func (w *witness) endings(conn uint64) (ends []string) {
 	return ends
 }
 
-// openDoor serves a reverse door to o and returns its address; stop closes it and waits.
-func openDoor(t testing.TB, r *Reverse) (addr string, stop func()) {
+// openDoor serves a door and returns its address; stop closes it and waits.
+func openDoor(t testing.TB, r interface {
+	Serve(net.Listener) error
+	Close() error
+}) (addr string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

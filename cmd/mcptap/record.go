@@ -22,6 +22,7 @@ import (
 
 type recordOptions struct {
 	session
+	forwardOptions
 	to, caFile, out       string
 	insecure, keepSecrets bool
 	stdio                 bool
@@ -30,17 +31,29 @@ type recordOptions struct {
 func (a *app) recordCommand() *cobra.Command {
 	var o recordOptions
 	c := &cobra.Command{
-		Use:   "record --to URL [-- CMD ARG...]",
+		Use:   "record --to URL|--forward [-- CMD ARG...]",
 		Short: "sit between a client and a server and keep every byte",
 		Long: `Record listens on this machine and passes everything on to the server that --to names, byte for byte, with the
 connection's own ending. It prints one line: the URL to give to the client in place of the server's. With CMD, {url}
 in an argument is replaced by that URL, MCPTAP_URL holds it, and the recording ends when CMD ends; else ^C ends it.
+
+With --forward it is an HTTP proxy in place of a server: the URL is for clients that take a proxy setting, and CMD gets
+that setting in its environment, with whom to trust. TLS is opened with certificates of your own authority (mcptap ca).
+A client that does not trust it, and a server that speaks HTTP/2 only, is reported; with --passthrough its connections
+are passed on unread.
+
 Credentials are replaced in the recording (never on the wire) unless --keep-secrets is given.`,
 		Example: `  mcptap record --to http://127.0.0.1:3000/mcp --out session.mcptap
-  mcptap record --to https://mcp.example.com/mcp -- my-client --server {url}`,
+  mcptap record --to https://mcp.example.com/mcp -- my-client --server {url}
+  mcptap record --forward -- my-client --server https://mcp.example.com/mcp
+  mcptap record --forward --only mcp.example.com --passthrough --listen 127.0.0.1:8080`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if extra := o.split(c, args); len(extra) > 0 {
 				return usage(c, "unexpected argument %q: a command to run stands behind --", extra[0])
+			}
+			o.app, o.notice = a, a.noticeUnless(o.quiet)
+			if err := o.checkDoor(c); err != nil {
+				return err
 			}
 			return a.record(c, &o)
 		},
@@ -50,6 +63,7 @@ Credentials are replaced in the recording (never on the wire) unless --keep-secr
 	f.StringVar(&o.to, "to", "", "the server's `URL`, http or https")
 	f.StringVar(&o.caFile, "ca-file", "", "trust the certificates in this PEM `FILE` too")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any certificate from the server")
+	o.forwardFlags(f)
 	f.StringVar(&o.out, "out", "", "`FILE` to record to; never overwritten (default mcptap-YYYYMMDD-HHMMSS.mcptap)")
 	f.BoolVar(&o.stdio, "stdio", false, "CMD is a server that speaks on its stdin and stdout: run it and record both")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids as they are")
@@ -61,14 +75,21 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 	if o.stdio {
 		return a.recordStdio(c, o)
 	}
+	if o.out == stdio {
+		return usage(c, "--out -: stdout holds the URL for the client, want a file")
+	}
+	if o.forward {
+		return a.recordForward(c, o)
+	}
 	to, err := target(c, o.to)
 	if err != nil {
 		return err
 	}
-	if o.out == stdio {
-		return usage(c, "--out -: stdout holds the URL for the client, want a file")
-	}
 	trust, err := o.trust()
+	if err != nil {
+		return err
+	}
+	dial, err := o.dialer(c)
 	if err != nil {
 		return err
 	}
@@ -81,20 +102,9 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 		return err
 	}
 	o.greet(tape.name, to)
-	door := &proxy.Reverse{To: to, TLS: trust, Record: tape.Record, Notice: func(s string) { o.notice("%s", s) }}
+	door := &proxy.Reverse{To: to, TLS: trust, Dial: dial, Record: tape.Record, Notice: func(s string) { o.notice("%s", s) }}
 	code, err := o.serve(door.Serve, to.RequestURI())
-	if e := door.Close(); err == nil {
-		err = e
-	}
-	tapeErr := tape.close()
-	o.farewell(tape, tapeErr != nil)
-	switch {
-	case code != codeOK:
-		return exit(code)
-	case err != nil:
-		return err
-	}
-	return tapeErr
+	return o.finish(tape, door.Close, code, err)
 }
 
 // greet says what is about to happen to the user's secrets, and how it ends.
@@ -131,7 +141,7 @@ func (o *recordOptions) farewell(t *tape, failed bool) {
 // target checks the URL that --to names.
 func target(c *cobra.Command, to string) (*url.URL, error) {
 	if to == "" {
-		return nil, usage(c, "want --to URL: the server to record")
+		return nil, usage(c, "want --to URL: the server to record, or --forward")
 	}
 	if !strings.Contains(to, "://") {
 		return nil, noURL(c, to)

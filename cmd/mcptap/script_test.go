@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,10 +43,56 @@ func TestScript(t *testing.T) {
 			gone.Close()
 			env.Setenv("ORIGIN", origin.URL+"/mcp")
 			env.Setenv("NOBODY", gone.URL+"/mcp")
-			return nil
+			env.Setenv("TLS_NOBODY", strings.Replace(gone.URL, "http:", "https:", 1)+"/mcp")
+			return behindTLS(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
+}
+
+// behindTLS sets $TLS_ORIGIN, the same server over TLS, $TLS_CA, who vouches for it, and $VIA, the host:port of a proxy that
+// wants user:secret-of-the-proxy.
+func behindTLS(env *testscript.Env) error {
+	origin := httptest.NewUnstartedServer(http.HandlerFunc(answer))
+	origin.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes fail by design
+	origin.StartTLS()
+	env.Defer(origin.Close)
+	file := filepath.Join(env.WorkDir, "origin.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: origin.Certificate().Raw})
+	if err := os.WriteFile(file, block, 0o600); err != nil {
+		return err
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(tunnel))
+	env.Defer(proxy.Close)
+	env.Setenv("TLS_ORIGIN", origin.URL+"/mcp")
+	env.Setenv("TLS_CA", file)
+	env.Setenv("VIA", strings.TrimPrefix(proxy.URL, "http://"))
+	return nil
+}
+
+// tunnel is a proxy that only knows CONNECT.
+func tunnel(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Proxy-Authorization") != "Basic dXNlcjpzZWNyZXQtb2YtdGhlLXByb3h5" {
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return
+	}
+	server, err := net.Dial("tcp", r.Host)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	client, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		server.Close()
+		return
+	}
+	io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() {
+		io.Copy(server, client)
+		server.Close()
+	}()
+	io.Copy(client, server)
+	client.Close()
 }
 
 // exits runs a command that must end with the given exit code, 128 and the number of a signal included: exits CODE CMD ARG...
@@ -86,14 +136,29 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// client is an MCP client: my-client [-extra N] URL sends initialize, notifications/initialized, tools/list and N calls with
-// 64 KiB of argument each, and fails unless all are answered well.
+// client is an MCP client: my-client [-extra N] [-proxy] URL sends initialize, notifications/initialized, tools/list and N calls with
+// 64 KiB of argument each, and fails unless all are answered well. With -proxy it goes through HTTPS_PROXY, to loopback too.
+// my-client -env prints its environment, -certs how many certificates SSL_CERT_FILE holds.
 func client() {
 	extra := flag.Int("extra", 0, "more calls")
+	proxied := flag.Bool("proxy", false, "through HTTPS_PROXY")
+	env := flag.Bool("env", false, "print the environment")
+	certs := flag.Bool("certs", false, "count certificates")
 	flag.Parse()
-	url := flag.Arg(0)
+	switch {
+	case *env:
+		fmt.Println(strings.Join(os.Environ(), "\n"))
+		return
+	case *certs:
+		file, _ := os.ReadFile(os.Getenv("SSL_CERT_FILE"))
+		fmt.Println(bytes.Count(file, []byte("BEGIN CERTIFICATE")), "certificates")
+		return
+	case *proxied:
+		http.DefaultTransport.(*http.Transport).Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(os.Getenv("HTTPS_PROXY")) }
+	}
+	endpoint := flag.Arg(0)
 	post := func(body string) {
-		r, err := http.Post(url, "application/json", strings.NewReader(body))
+		r, err := http.Post(endpoint, "application/json", strings.NewReader(body))
 		if err == nil {
 			_, err = io.Copy(io.Discard, r.Body)
 			r.Body.Close()

@@ -22,6 +22,8 @@ type session struct {
 	argv   []string // CMD ARG..., empty for none
 	notice func(string, ...any)
 
+	childEnv func(url string) []string // what CMD is told beside MCPTAP_URL; nil: nothing
+
 	l       net.Listener
 	url     string // what the client is given
 	signals chan os.Signal
@@ -132,6 +134,9 @@ func (s *session) command(failed <-chan error) (code int, err error) {
 	}
 	cmd := exec.Command(s.argv[0], args...)
 	cmd.Env = append(s.app.env[:len(s.app.env):len(s.app.env)], "MCPTAP_URL="+s.url)
+	if s.childEnv != nil {
+		cmd.Env = append(cmd.Env, s.childEnv(s.url)...)
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.app.stdin, s.app.stdout, s.app.stderr
 	if err := cmd.Start(); err != nil {
 		return codeOK, fmt.Errorf("%s: %w", s.argv[0], cause(err))

@@ -52,7 +52,7 @@ func TestHostAtEveryCut(t *testing.T) {
 				if len(sent) > 1000 && cut%97 != 0 && cut > 40 {
 					continue
 				}
-				e := editing{host: hostEditor{authority: "up:80"}, t: t}
+				e := editing{host: headEditor{authority: "up:80"}, t: t}
 				for _, part := range []string{before[:min(cut, len(before))], before[min(cut, len(before)):], "<", behind[:max(0, cut-len(before))], behind[max(0, cut-len(before)):]} {
 					if part == "<" {
 						e.host.response([]byte(tt.response))
@@ -62,7 +62,7 @@ func TestHostAtEveryCut(t *testing.T) {
 				}
 				e.check(fmt.Sprintf("cut at byte %d", cut), sent, tt.want)
 			}
-			e := editing{host: hostEditor{authority: "up:80"}, t: t}
+			e := editing{host: headEditor{authority: "up:80"}, t: t}
 			for i := range len(before) {
 				e.feed(before[i : i+1])
 			}
@@ -75,12 +75,13 @@ func TestHostAtEveryCut(t *testing.T) {
 	}
 }
 
-// An editing feeds a hostEditor and keeps what comes of it.
+// An editing feeds a headEditor and keeps what comes of it.
 type editing struct {
-	host      hostEditor
+	host      headEditor
 	t         *testing.T
 	sent, got string
 	edits     []har.Edit
+	forward   bool
 }
 
 func (e *editing) feed(part string) {
@@ -95,7 +96,7 @@ func (e *editing) feed(part string) {
 	}
 	e.sent += part
 	e.got += string(out)
-	if held := string(e.host.held); strings.Contains(held, "\n") || !strings.HasSuffix(e.sent, held) || len(held) > 0 && !strings.EqualFold(held[:min(4, len(held))], "host"[:min(4, len(held))]) {
+	if held := string(e.host.held); !e.forward && (strings.Contains(held, "\n") || !strings.HasSuffix(e.sent, held) || len(held) > 0 && !strings.EqualFold(held[:min(4, len(held))], "host"[:min(4, len(held))])) {
 		e.t.Fatalf("behind %q, %q is held back", e.sent, held)
 	}
 }
@@ -112,7 +113,7 @@ func (e *editing) check(how, sent, want string) {
 }
 
 func TestHostWithoutEditIsNotCopied(t *testing.T) {
-	h := hostEditor{authority: "up:80"}
+	h := headEditor{authority: "up:80"}
 	p := []byte("POST / HTTP/1.1\r\nHost: up:80\r\nContent-Length: 3\r\n\r\nabc")
 	if out, edits := h.request(p); &out[0] != &p[0] || edits != nil {
 		t.Errorf("got other bytes, or edits %v", edits)
@@ -125,14 +126,14 @@ func FuzzHost(f *testing.F) {
 		f.Add([]byte(strings.Replace(tt.sent, "<<response>>", "", 1)), 20, 30)
 	}
 	f.Fuzz(func(t *testing.T, sent []byte, a, b int) {
-		whole := editing{host: hostEditor{authority: "up:80"}, t: t}
+		whole := editing{host: headEditor{authority: "up:80"}, t: t}
 		whole.feed(string(sent))
 		want := whole.got + string(whole.host.flush(0))
 		whole.got = want
 		whole.check("whole", string(sent), want)
 		cuts := []int{0, min(max(a, 0), len(sent)), min(max(b, 0), len(sent)), len(sent)}
 		slices.Sort(cuts)
-		parts := editing{host: hostEditor{authority: "up:80"}, t: t}
+		parts := editing{host: headEditor{authority: "up:80"}, t: t}
 		for i := range cuts[:3] {
 			if cuts[i] < cuts[i+1] {
 				parts.feed(string(sent[cuts[i]:cuts[i+1]]))
