@@ -275,7 +275,8 @@ func (p *Policy) predictHandshake(c *connect, d Prediction) Prediction {
 			if step.end == har.EndStopped && step.firstByte < 0 {
 				v, d.Assumed = p.judge(step.unanswered()), true
 			}
-			if !slices.Contains(standstill, v.Verdict) {
+			later := v.Verdict == "disconnect" && step.status != 0 // the stream is read beside the handshake, which waits for its head only
+			if later || !slices.Contains(standstill, v.Verdict) {
 				continue
 			}
 		}

@@ -80,6 +80,29 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestStreamFirst: go-sdk waits for the head of its stream's answer before notifications/initialized. What is wrong with the
+// stream itself breaks the connection afterwards.
+func TestStreamFirst(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		stream step
+		want   string
+	}{
+		{"reset", step{req: get(session), end: har.EndRST}, "failed get-stream/transport-failure"},
+		{"silence", step{req: get(session), end: har.EndClientFIN, wait: time.Second}, "failed get-stream/silence"},
+		{"503 in the media type of a stream", step{req: get(session), resp: answer("503 Service Unavailable", "text/event-stream", "")}, "legacy initialize/delivered"},
+		{"500", step{req: get(session), resp: answer("500 Internal Server Error", "text/plain", "no")}, "legacy initialize/delivered"},
+		{"broken off", step{req: get(session), resp: open(": hi\n\n"), end: har.EndRST}, "legacy initialize/delivered"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := analyzed(t, in(handshake()[:1], c.stream, handshake()[1], toolList), "go-1.8.0").Conversations[0].Predicted["go-1.8.0"]
+			if got := string(d.Outcome) + " " + d.Rule; got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 func authorized(s step) step {
 	s.req = message1("POST", `{"jsonrpc":"2.0","id":`+probe1+`,"method":"server/discover","params":{`+meta+`}}`, []string{v2026, "authorization: Bearer x\r\n"})
 	return s
