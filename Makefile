@@ -6,7 +6,7 @@ DIR      ?= capture/pcap/testdata
 PACKAGES  = interop/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: build test race lint fuzz bench golden demo interop oracle help
+.PHONY: build test race lint fuzz bench golden demo interop oracle law4 help
 
 build: ## build bin/mcptap
 	$(GO) build -o bin/mcptap ./cmd/mcptap
@@ -41,6 +41,9 @@ demo: build ## a real client meets a misbehaving server: record, explain, replay
 oracle: ## compare import with tshark on every capture below DIR (the project's own)
 	$(GO) run ./oracle $(DIR)
 
+law4: $(PACKAGES) ## compare recordings of real clients with packet captures of the same runs (root, tcpdump)
+	MCPTAP_LAW4=1 $(GO) test -count=1 -run TestCaptureOfALiveRun ./interop
+
 interop: $(PACKAGES) ## run only the tests with real clients
 	$(GO) test -count=1 ./interop/...
 
@@ -49,4 +52,4 @@ $(PACKAGES): interop/package.json interop/package-lock.json
 	else echo "no npm: the tests with npm clients are skipped"; fi
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | expand -t 10

@@ -174,6 +174,12 @@ func pairs(seen []scripted.Exchange) []string {
 
 // onWire lists what a recording says of the server's leg: the request with its edits applied, and the response.
 func onWire(xs []*har.Exchange) []string {
+	list := onWireUnsorted(xs)
+	slices.Sort(list)
+	return list
+}
+
+func onWireUnsorted(xs []*har.Exchange) []string {
 	var list []string
 	for _, x := range xs {
 		request := bytes.Clone(x.Request.Raw)
@@ -182,7 +188,6 @@ func onWire(xs []*har.Exchange) []string {
 		}
 		list = append(list, fmt.Sprintf("%s => %s", request, x.Response.Raw))
 	}
-	slices.Sort(list)
 	return list
 }
 
