@@ -264,9 +264,13 @@ func (r *relay) sawReset(d wire.Dir) {
 	}
 }
 
-// sawLoss passes on, as a reset, that a connection broke in another way, such as by a TLS alert or a timeout.
+// sawLoss passes on, as a reset, that a connection broke in another way, such as by a TLS alert or a timeout. A server that
+// complains of how the client has left is not lost: the client ended the connection.
 func (r *relay) sawLoss(d wire.Dir, err error) {
-	if d == wire.ToClient {
+	r.mu.Lock()
+	left := r.fin[wire.ToServer]
+	r.mu.Unlock()
+	if d == wire.ToClient && !left {
 		r.tape.last(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndUnknown, Note: explain("", err).note})
 	}
 	r.sawReset(d)
