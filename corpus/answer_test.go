@@ -87,7 +87,7 @@ func (v server) write(a answer, session string, now time.Time, id string) []stri
 	if a.mediaType != "" {
 		own = "content-type: " + a.mediaType + "\r\n" + own
 	}
-	body := strings.ReplaceAll(a.body, "$ID", id)
+	body := withID(a.body, id)
 	framing := fmt.Sprintf("content-length: %d\r\n", len(body))
 	if a.events != nil || a.mediaType == "text/event-stream" {
 		framing = "transfer-encoding: chunked\r\n"
@@ -102,12 +102,14 @@ func (v server) write(a answer, session string, now time.Time, id string) []stri
 	}
 	parts := []string{head}
 	for _, e := range a.events {
-		parts = append(parts, chunk(strings.ReplaceAll(e, "$ID", id)))
+		parts = append(parts, chunk(withID(e, id)))
 	}
 	if !a.open && a.end == "" {
 		parts[len(parts)-1] += "0\r\n\r\n"
 	}
 	return parts
 }
+
+func withID(text, id string) string { return strings.ReplaceAll(text, "$ID", id) }
 
 func chunk(data string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(data), data) }

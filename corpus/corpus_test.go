@@ -116,6 +116,11 @@ func TestReadAndWriteAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for _, p := range c.Processes {
+				if err := w.Process(p); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, x := range inOrderOfEnding(c.Exchanges) {
 				if err := w.Write(x); err != nil {
 					t.Fatal(err)
@@ -153,6 +158,10 @@ func TestExchangesParseAsMeant(t *testing.T) {
 func checkExchange(t *testing.T, x, meant *har.Exchange, broken bool) {
 	t.Helper()
 	v := x.View()
+	if v.Stdio {
+		checkLines(t, v, meant)
+		return
+	}
 	if v.Request == nil || !v.Request.Complete || v.RequestTail.Len != 0 || len(v.Request.Faults) != 0 {
 		t.Errorf("exchange %d: the request does not parse: %+v, tail %v", x.N, v.Request, v.RequestTail)
 	}
@@ -176,6 +185,16 @@ func checkExchange(t *testing.T, x, meant *har.Exchange, broken bool) {
 		}
 	} else if !broken {
 		t.Errorf("exchange %d: no response", x.N)
+	}
+}
+
+// checkLines is checkExchange for the lines of a process.
+func checkLines(t *testing.T, v *har.View, meant *har.Exchange) {
+	t.Helper()
+	x := v.X
+	if !bytes.Equal(x.Request.Raw, meant.Request.Raw) || !bytes.Equal(x.Response.Raw, meant.Response.Raw) || x.Off != meant.Off ||
+		x.End != meant.End || x.EndAt != meant.EndAt {
+		t.Errorf("exchange %d: got %+v, want %+v", x.N, x, meant)
 	}
 }
 

@@ -51,7 +51,7 @@ var findings = map[string]string{
 	"optional-method-refused": `optional-404-session-not-found-no-session optional-400-internal-error optional-404-no-jsonrpc
 		optional-404-html optional-404-quoted optional-404-text http-sse-optional-404-quoted http-sse-optional-404-empty`,
 	"session-expired": `session-404-expired session-404-rpc-error session-404-empty session-expired-in-band
-		session-expired-in-band-text optional-404-session-not-found http-sse-session-expired http-sse-session-404`,
+		session-expired-in-band-text optional-404-session-not-found http-sse-session-expired http-sse-session-404 stdio-session-expired`,
 }
 
 // withFindings puts each finding into the first expectation of its cases.

@@ -32,6 +32,11 @@ func (e entry) cassette() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range s.processes {
+		if err := w.Process(p); err != nil {
+			return nil, err
+		}
+	}
 	for _, x := range xs {
 		if err := w.Write(x); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,7 +20,14 @@ func TestCasesReplay(t *testing.T) {
 	for _, k := range listed(t) {
 		t.Run(k.Name, func(t *testing.T) {
 			t.Parallel()
-			xs := opened(t, k.Name).Exchanges
+			c := opened(t, k.Name)
+			xs := c.Exchanges
+			if xs[0].Stdio() {
+				for _, p := range c.Processes {
+					playProcess(t, p, xs)
+				}
+				return
+			}
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -36,6 +44,40 @@ func TestCasesReplay(t *testing.T) {
 				t.Errorf("misses %v, %d unserved, patches %v: want none", r.Misses, len(r.Unserved), r.Patches)
 			}
 		})
+	}
+}
+
+// playProcess writes the client's lines of one process, each when what came before it in the recording has come again.
+func playProcess(t *testing.T, p *har.Process, xs []*har.Exchange) {
+	t.Helper()
+	xs = slices.DeleteFunc(slices.Clone(xs), func(x *har.Exchange) bool { return x.Conn != p.Conn })
+	in, client := io.Pipe()
+	back, out := io.Pipe()
+	s := &replay.Stdio{Exchanges: xs, Process: p}
+	served := make(chan error, 1)
+	go func() {
+		_, err := s.Serve(in, out, io.Discard)
+		out.Close()
+		served <- err
+	}()
+	for _, x := range xs {
+		if _, err := client.Write(x.Request.Raw); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(x.Response.Raw))
+		if n, err := io.ReadFull(back, got); err != nil || !bytes.Equal(got, x.Response.Raw) {
+			t.Fatalf("exchange %d: %v after %q, want %q", x.N, err, got[:n], x.Response.Raw)
+		}
+	}
+	client.Close()
+	if rest, err := io.ReadAll(back); err != nil || len(rest) > 0 {
+		t.Errorf("%v after %q, want the end", err, rest)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if r := s.Result(); len(r.Misses) != 0 || len(r.Unserved) != 0 || len(r.Patches) != 0 {
+		t.Errorf("misses %v, %d unserved, patches %v: want none", r.Misses, len(r.Unserved), r.Patches)
 	}
 }
 

@@ -30,17 +30,20 @@ type scene struct {
 	entrance string // the path of the URL that the client was given
 	path     string // where it posts to
 
-	sessions []string      // the ids that the server gives out, one for each initialize; none left: no session
-	session  string        // what the client now sends
-	version  string        // the revision in use, "" before it is agreed on
-	now      time.Duration // since start
-	ids      int           // of requests
-	probes   int
-	conns    int
-	line     *line // where the next request goes, nil for a new connection
-	stream   *line // the connection of an open GET stream
-	xs       []*har.Exchange
-	broken   map[int]bool // by N: exchanges whose answer is not whole by its own framing
+	sessions  []string      // the ids that the server gives out, one for each initialize; none left: no session
+	session   string        // what the client now sends
+	version   string        // the revision in use, "" before it is agreed on
+	now       time.Duration // since start
+	ids       int           // of requests
+	probes    int
+	conns     int
+	line      *line        // where the next request goes, nil for a new connection
+	stream    *line        // the connection of an open GET stream
+	process   *har.Process // the server, if it is one
+	processes []*har.Process
+	stdout    int64 // bytes that the process has written
+	xs        []*har.Exchange
+	broken    map[int]bool // by N: exchanges whose answer is not whole by its own framing
 }
 
 func newScene() *scene {
@@ -154,6 +157,7 @@ func (s *scene) done() []*har.Exchange {
 	if s.stream != nil {
 		s.closeStream()
 	}
+	s.leave()
 	if s.line != nil {
 		s.hangUp(s.line)
 	}

@@ -30,6 +30,12 @@ func (s *scene) gatewaySSE() {
 	s.askSSE("tools/call", toolCall, acceptedText(), result(toolResult))
 }
 
+// spawnBridge starts a process that passes lines on to a server over HTTP.
+func (s *scene) spawnBridge() {
+	s.spawn("tracker-bridge", "https://mcp.example.test/mcp")
+	s.handshake()
+}
+
 // recovers calls, loses the session by this answer (exchange 5), connects anew and calls once more (exchange 9).
 func recovers(lost, again answer) func(*scene) {
 	return func(s *scene) {
@@ -140,6 +146,17 @@ var sessionCases = []entry{
 			s.askSSE("tools/call", toolCall, plain("404 Not Found", "Session not found"), "")
 			s.closeStream()
 			s.gatewaySSE()
+		}},
+	{"stdio-session-expired", "C2", "A bridge to a server over HTTP says that its session is gone: the client starts the bridge anew and calls once more.", gateway20,
+		asked(4, "reinitialize+retry-once", "session/expired-stdio", "pass-through", "session/expired-stdio"),
+		func(s *scene) {
+			s.client = gateway
+			s.spawnBridge()
+			s.tell(s.request("tools/call", toolCall), result(toolResult))
+			s.wait(30 * time.Minute)
+			s.tell(s.request("tools/call", toolCall), rpcError(-32000, "Unknown or expired MCP session"))
+			s.spawnBridge()
+			s.tell(s.request("tools/call", toolCall), result(toolResult))
 		}},
 	{"session-404-twice", "C3", "The repeated call meets a lost session again: that is passed on, not tried a third time.", gateway20,
 		[]har.Expect{
