@@ -39,7 +39,7 @@ func TestExamplePython(t *testing.T) {
 		t.Skipf("%s has no mcp and pytest (MCPTAP_PYTHON names another): %s", python, last(out))
 	}
 	dir := copied(t, "../examples/python")
-	inFolder(t, dir, mcptap, "replay", "testdata/legacy.mcptap", "--pace", "fast", "--expect", "legacy", "--", python, "-m", "pytest", "-q", "test_fallback.py")
+	inFolder(t, dir, mcptap, "replay", "testdata/legacy.mcptap", "--pace", "fast", "--expect", "legacy-fallback", "--", python, "-m", "pytest", "-q", "test_fallback.py")
 }
 
 func last(out []byte) string {
