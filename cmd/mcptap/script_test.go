@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/pem"
 	"errors"
@@ -136,7 +137,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// client is an MCP client: my-client [-extra N] [-proxy] URL sends initialize, notifications/initialized, tools/list and N calls with
+// client is an MCP client: my-client [-extra N] [-proxy] [-unix PATH] URL sends initialize, notifications/initialized, tools/list and N calls with
 // 64 KiB of argument each, and fails unless all are answered well. With -proxy it goes through HTTPS_PROXY, to loopback too.
 // my-client -env prints its environment, -certs how many certificates SSL_CERT_FILE holds.
 func client() {
@@ -144,6 +145,7 @@ func client() {
 	proxied := flag.Bool("proxy", false, "through HTTPS_PROXY")
 	env := flag.Bool("env", false, "print the environment")
 	certs := flag.Bool("certs", false, "count certificates")
+	socket := flag.String("unix", "", "a socket to connect to, whatever the URL says")
 	flag.Parse()
 	switch {
 	case *env:
@@ -157,6 +159,12 @@ func client() {
 		http.DefaultTransport.(*http.Transport).Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(os.Getenv("HTTPS_PROXY")) }
 	}
 	endpoint := flag.Arg(0)
+	if *socket != "" {
+		endpoint = "http://localhost/mcp"
+		http.DefaultTransport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", *socket)
+		}
+	}
 	post := func(body string) {
 		r, err := http.Post(endpoint, "application/json", strings.NewReader(body))
 		if err == nil {

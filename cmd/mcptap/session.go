@@ -1,9 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,7 +17,8 @@ import (
 // ended, or without CMD until a signal comes.
 type session struct {
 	app    *app
-	listen string   // host:port
+	listen string   // host:port or unix:PATH
+	tls    bool     // the listener speaks TLS
 	quiet  bool     // no notices
 	argv   []string // CMD ARG..., empty for none
 	notice func(string, ...any)
@@ -31,7 +32,7 @@ type session struct {
 
 // flags adds the flags that both commands have.
 func (s *session) flags(c *cobra.Command) {
-	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen on; port 0 takes a free one")
+	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen on: HOST:PORT, where port 0 takes a free one, or unix:PATH for a socket that only you can reach")
 	c.Flags().BoolVarP(&s.quiet, "quiet", "q", false, "no notices on stderr")
 }
 
@@ -51,30 +52,15 @@ func (s *session) open(a *app) error {
 			return &trouble{fmt.Errorf("%s: %w", s.argv[0], err.(*exec.Error).Err), "what follows -- is the command to run"}
 		}
 	}
-	host, _, err := net.SplitHostPort(s.listen)
+	l, err := listen(s.listen)
 	if err != nil {
-		return &trouble{fmt.Errorf("--listen %s: want host:port", s.listen), "127.0.0.1:0 takes a free loopback port"}
-	}
-	l, err := net.Listen(listenNetwork(host), s.listen)
-	if err != nil {
-		return &trouble{fmt.Errorf("--listen %s: %w", s.listen, cause(err)), listenHint(err)}
+		return err
 	}
 	s.l = l
 	s.signals = make(chan os.Signal, 8)
 	signal.Notify(s.signals, ending()...)
 	surviveWriteSignals()
 	return nil
-}
-
-// listenHint says what to do about an address that cannot be listened on.
-func listenHint(err error) string {
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return "port 0 takes a free one"
-	case errors.Is(err, syscall.EACCES):
-		return "ports below 1024 may need privileges; port 0 takes a free one"
-	}
-	return "want an address of this machine; 127.0.0.1:0 takes a free loopback port"
 }
 
 // serve runs a server on the listener, gives out its URL and waits for the end of the run. The code is CMD's own.
@@ -93,6 +79,16 @@ func (s *session) serve(run func(net.Listener) error, pathAndQuery string) (code
 
 // ready prints the URL for the client: the only thing that record and replay write to stdout.
 func (s *session) ready(pathAndQuery string) error {
+	scheme := "http"
+	if s.tls {
+		scheme = "https"
+	}
+	if addr, ok := s.l.Addr().(*net.UnixAddr); ok {
+		s.url = scheme + "+unix://" + url.PathEscape(addr.Name) + pathAndQuery
+		s.notice("as curl: --unix-socket %s %s://localhost%s", addr.Name, scheme, pathAndQuery)
+		_, err := fmt.Fprintln(s.app.stdout, s.url)
+		return err
+	}
 	addr := s.l.Addr().(*net.TCPAddr)
 	host := addr.IP.String()
 	if addr.IP.IsUnspecified() {
@@ -101,7 +97,7 @@ func (s *session) ready(pathAndQuery string) error {
 	if !addr.IP.IsLoopback() {
 		s.notice("listening on %s: whoever reaches this address reaches the server", addr)
 	}
-	s.url = "http://" + net.JoinHostPort(host, fmt.Sprint(addr.Port)) + pathAndQuery
+	s.url = scheme + "://" + net.JoinHostPort(host, fmt.Sprint(addr.Port)) + pathAndQuery
 	_, err := fmt.Fprintln(s.app.stdout, s.url)
 	return err
 }
