@@ -38,6 +38,10 @@ func (p *Player) patched(r *recording, patch []edit) {
 	}
 	p.mu.Unlock()
 	for _, e := range patch {
+		if e.why != "" {
+			p.notice("exchange %d: %s", r.x.N, e.why)
+			continue
+		}
 		p.notice("exchange %d: %s at byte %d is sent as %s", r.x.N, clip(string(raw[e.off:e.off+e.len])), e.off, clip(e.new))
 	}
 }

@@ -150,6 +150,7 @@ func dataLines(event []byte) (lines []wire.Span) {
 type edit struct {
 	off, len int
 	new      string
+	why      string // in words, for an edit that cannot be shown; "" for one that says it all
 }
 
 // edits says how the response that v shows is changed so that the sites hold what the live client chose: there, and in
@@ -165,6 +166,9 @@ func edits(v *har.View, sites []site) ([]edit, error) {
 			continue
 		}
 		what := fmt.Sprintf("%s is %s here and %s in the recorded answer", s.name(), clip(want), clip(old))
+		if recodable(v) {
+			return recode(v, sites)
+		}
 		if why := unpatchable(v); why != "" {
 			return nil, fmt.Errorf("%s, which cannot be changed: %s", what, why)
 		}
@@ -195,8 +199,13 @@ func unpatchable(v *har.View) string {
 	if _, ok := v.At(wire.ToClient, wire.Span{}); !ok {
 		return "its Content-Encoding is " + v.Response.Get("Content-Encoding")
 	}
+	return digested(v.Response)
+}
+
+// digested says which digest or signature over its body a response carries, "" for none.
+func digested(m *wire.Message) string {
 	for _, name := range []string{"Content-Digest", "Repr-Digest", "Digest", "Content-MD5", "Signature"} {
-		if _, ok := v.Response.Lookup(name); ok {
+		if _, ok := m.Lookup(name); ok {
 			return "it carries a " + name
 		}
 	}

@@ -3,12 +3,15 @@ package replay
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
 )
 
 func event(data string) string { return "event: message\ndata: " + data + "\n\n" }
@@ -138,7 +141,7 @@ func TestPatchRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, response, differs string
 	}{
-		{"compressed", fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(zipped), zipped), "id is 22 here and 1 in the recorded answer, which cannot be changed: its Content-Encoding is gzip"},
+		{"compressed, with a digest", fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Digest: sha-256=:x:\r\nContent-Length: %d\r\n\r\n%s", len(zipped), zipped), "id is 22 here and 1 in the recorded answer, which cannot be changed: its Content-Encoding is gzip"},
 		{"digest", fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Digest: sha-256=:AAAA:\r\nContent-Length: %d\r\n\r\n%s", len(body), body), "id is 22 here and 1 in the recorded answer, which cannot be changed: it carries a Content-Digest"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,11 +155,52 @@ func TestPatchRefused(t *testing.T) {
 			}
 		})
 	}
+	p := &Player{Exact: true, Exchanges: []*har.Exchange{taped(1, post(call("1", "m", "")), har.EndKeep, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(zipped), zipped))}}
+	if got := each(t, p, post(call("22", "m", ""))); got[0] != "501" {
+		t.Errorf("under Exact: got %q", got)
+	}
 	// What is compressed and does not hold the id needs no change.
 	zipped = gzipped("{}")
-	p := &Player{Exchanges: []*har.Exchange{taped(1, post(call("1", "m", "")), har.EndKeep, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(zipped), zipped))}}
+	p = &Player{Exchanges: []*har.Exchange{taped(1, post(call("1", "m", "")), har.EndKeep, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(zipped), zipped))}}
 	if got := each(t, p, post(call("22", "m", ""))); got[0] != zipped {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A compressed JSON body whose id is another is encoded anew, whatever its framing, and that is said.
+func TestPatchCompressed(t *testing.T) {
+	plain := result("1", `{"text":"a longer text, a longer text, a longer text"}`)
+	var deflated strings.Builder
+	z := zlib.NewWriter(&deflated)
+	io.WriteString(z, plain)
+	z.Close()
+	for _, tt := range []struct{ name, coding, framing, body string }{
+		{"gzip by length", "gzip", fmt.Sprintf("Content-Length: %d", len(gzipped(plain))), gzipped(plain)},
+		{"gzip in chunks", "gzip", "Transfer-Encoding: chunked", chunk(gzipped(plain)[:20]) + chunk(gzipped(plain)[20:]) + "0\r\n\r\n"},
+		{"deflate", "deflate", fmt.Sprintf("Content-Length: %d", deflated.Len()), deflated.String()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			response := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: " + tt.coding + "\r\n" + tt.framing + "\r\n\r\n" + tt.body
+			var notices []string
+			p := &Player{Exchanges: []*har.Exchange{taped(1, post(call("1", "m", "")), har.EndKeep, response[:100], response[100:])}, Notice: func(s string) { notices = append(notices, s) }}
+			addr, _ := play(t, p)
+			c := dial(t, addr)
+			c.send(post(call("12345", "m", "")))
+			got := c.answer()
+			_, m, _ := wire.ParseResponse([]byte(got), "POST", false)
+			body, err := har.DecodeContent(tt.coding, m.Payload([]byte(got)), 0)
+			if want := strings.Replace(plain, `"id":1,`, `"id":12345,`, 1); err != nil || string(body) != want {
+				t.Errorf("got %q, %v\nwant %q", body, err, want)
+			}
+			c.send(post(call("12345", "m", ""))) // the connection is still in step
+			if miss := c.answer(); !strings.HasPrefix(miss, "HTTP/1.1 501") {
+				t.Errorf("behind it came %q", miss)
+			}
+			p.Close()
+			if want := "is encoded anew, since id 1 is sent as 12345"; !strings.Contains(strings.Join(notices, "\n"), want) {
+				t.Errorf("the notices are %q, want %q among them", notices, want)
+			}
+		})
 	}
 }
 
