@@ -153,9 +153,13 @@ func (o *recordOptions) tellChild(ca *authority) (undo func(), err error) {
 	return bundle.remove, nil
 }
 
-// trustEnv names the certificate, or the bundle where a variable replaces the authorities that a program knows.
+// trustEnv makes a program go through the proxy, loopback included, and trust it.
 func trustEnv(a *app, ca *authority, bundle string) []string {
-	env := []string{"NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1"}
+	return append([]string{"NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1"}, certEnv(a, ca, bundle)...)
+}
+
+// certEnv names the certificate, or the bundle where a variable replaces the authorities that a program knows.
+func certEnv(a *app, ca *authority, bundle string) (env []string) {
 	for _, name := range []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "AWS_CA_BUNDLE"} {
 		env = append(env, fmt.Sprintf("%s=%s", name, bundle))
 	}

@@ -53,6 +53,7 @@ Exit code 1: a request was not matched, a recorded exchange was not asked for, o
 	f.StringVar(&o.pace, "pace", "recorded", "recorded, fast (no gaps), or a `FACTOR` such as 2x")
 	f.BoolVar(&o.exact, "exact", false, "refuse requests whose JSON-RPC id differs instead of patching it into the answer")
 	f.StringVar(&o.match, "match", "params", "what recording and request must agree in: `WHAT` is params, rpc (not their params), method (HTTP only) or order")
+	f.BoolVar(&o.tls, "tls", false, "serve https with a certificate of your authority (mcptap ca), which CMD is told to trust")
 	f.BoolVar(&o.repeatLast, "repeat-last", false, "serve the last recording of a request again when none is left")
 	f.StringArrayVar(&o.expect, "expect", nil, "what the client must make of it: `WORD` is legacy-fallback, modern, legacy, failed, … (docs/replay.md); repeated")
 	f.StringArrayVar(&o.expectFindings, "expect-finding", nil, "a finding that must be there: an `ID` of docs/findings.md; repeated")
@@ -94,6 +95,11 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 		return err
 	}
 	defer o.l.Close()
+	undo, err := o.secure()
+	if err != nil {
+		return err
+	}
+	defer undo()
 	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Match: match, Repeat: o.repeatLast, Faults: faults,
 		Notice: func(s string) { o.notice("%s", s) }}
 	closeLog, err := a.listen(p, o, verdicts)
