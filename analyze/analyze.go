@@ -106,6 +106,9 @@ func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
 		switch {
 		case f.class != other && f.class != oauth && mcp[f.origin]:
 			j.join(f)
+		case mcp[f.origin] && j.redirected(f) != nil:
+			f.class = other
+			loose = append(loose, f)
 		case mcp[f.origin]:
 			loose = append(loose, f)
 		default:

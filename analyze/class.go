@@ -94,6 +94,8 @@ func (f *facts) looksMCP() bool {
 	switch {
 	case r.session != "" || r.header != "" || f.issued != "":
 		return true
+	case f.head.preflight != nil && strings.Contains(f.head.preflight.headers, "mcp-"):
+		return true
 	case f.class == initialize || f.class == discover || f.class == initialized:
 		return true
 	case f.class == request || f.class == optional || f.class == notification:

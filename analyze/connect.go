@@ -20,6 +20,7 @@ type connect struct {
 	inited   []*facts
 	streams  []*facts // GET without Last-Event-ID
 	requests []*facts // request, optional-method, and discover in mid-session
+	strays   []stray  // replies on streams that answer nobody, or once more
 	sessions []string // ids that the server gave out or the client sent
 	conv     *conversation
 }
@@ -69,7 +70,8 @@ type joiner struct {
 	connects  []*connect
 	latest    map[place]*connect
 	byInfo    map[caller]*connect
-	bySession map[pair]*connect // by origin and session id
+	waiting   map[caller][]*connect // probed, and not initialized yet
+	bySession map[pair]*connect     // by origin and session id
 	byConn    map[uint64]*connect
 	endpoints map[pair]*connect // by client and the messages URL that an HTTP+SSE stream named
 	redirects map[pair]*facts   // by client and target: the redirect that awaits its follower
@@ -88,7 +90,7 @@ type pair [2]string
 
 func newJoiner() *joiner {
 	return &joiner{
-		latest: map[place]*connect{}, byInfo: map[caller]*connect{}, bySession: map[pair]*connect{},
+		latest: map[place]*connect{}, byInfo: map[caller]*connect{}, waiting: map[caller][]*connect{}, bySession: map[pair]*connect{},
 		byConn: map[uint64]*connect{}, endpoints: map[pair]*connect{}, redirects: map[pair]*facts{},
 	}
 }
@@ -117,7 +119,14 @@ func (j *joiner) index(c *connect, f *facts) {
 	j.latest[at] = c
 	j.byConn[f.conn] = c
 	if c.infoKnown {
-		j.byInfo[caller{at, c.info}] = c
+		who := caller{at, c.info}
+		j.byInfo[who] = c
+		switch {
+		case f.class == probe && len(c.probes) == 1:
+			j.waiting[who] = append(j.waiting[who], c)
+		case f.class == initialize && len(c.inits) == 1 || f.class == request || f.class == optional:
+			j.waiting[who] = without(j.waiting[who], c)
+		}
 	}
 	for _, id := range [...]string{f.issued, f.req.session} {
 		if id != "" {
@@ -130,6 +139,13 @@ func (j *joiner) index(c *connect, f *facts) {
 	if f.location != "" {
 		j.redirects[pair{f.client, f.location}] = f
 	}
+}
+
+func without(list []*connect, c *connect) []*connect {
+	if i := slices.Index(list, c); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
 }
 
 func (j *joiner) find(f *facts) *connect {
@@ -186,6 +202,7 @@ func (j *joiner) redirected(f *facts) *connect {
 	}
 	if f.httpMethod == "GET" && r.httpMethod == "POST" && f.req.session == r.req.session && f.conn == r.conn {
 		delete(j.redirects, key)
+		r.lostBody = f
 		f.class = other // net/http asks again with GET after 301, 302 and 303: nobody's message
 		return r.connect
 	}
@@ -201,6 +218,9 @@ func (j *joiner) redirected(f *facts) *connect {
 // other request of its connect, with a version in _meta).
 func (j *joiner) findDiscover(f *facts) *connect {
 	prev := j.byInfo[f.caller()]
+	if c := j.byConn[f.conn]; c != nil && c != prev && c.callerIs(f) && len(c.requests) == 0 {
+		prev = c
+	}
 	if prev == nil || f.req.version == "" {
 		if f.req.version == "" {
 			return j.findLater(f)
@@ -212,7 +232,7 @@ func (j *joiner) findDiscover(f *facts) *connect {
 		return nil
 	}
 	fresh := len(prev.inits) == 0 && len(prev.requests) == 0
-	if fresh && len(prev.probes) > 0 && prev.continues(f) {
+	if fresh && len(prev.probes) > 0 && prev.continues(f) && !prev.busy(f) {
 		f.class = probe
 		return prev
 	}
@@ -246,12 +266,54 @@ func sentAgain(prev, f *facts) bool {
 
 func (c *connect) onlyStreams() bool { return len(c.streams) == len(c.all) }
 
+// callerIs tells whether a message that names its sender may come from the connect's client.
+func (c *connect) callerIs(f *facts) bool {
+	return c.client == f.client && c.origin == f.origin && (!c.infoKnown || c.info == f.req.info)
+}
+
+// busy tells whether the connect's client, which probes and shakes hands one step after the other, still waited for an
+// answer when f was sent: f is then another client's of the same name.
+func (c *connect) busy(f *facts) bool {
+	const slack = 50 * time.Millisecond // from a client's leaving to its next step, as two connections see them
+	last := c.step()
+	return last != nil && last.conn != f.conn && last.finished.Add(-slack).After(f.started)
+}
+
+// step gives the last probe or initialize.
+func (c *connect) step() *facts {
+	switch {
+	case len(c.inits) > 0:
+		return c.inits[len(c.inits)-1]
+	case len(c.probes) > 0:
+		return c.probes[len(c.probes)-1]
+	}
+	return nil
+}
+
+// prober gives the connect whose probe led to this initialize: that of the same connection, else the one that waited
+// longest of those whose probe was over.
+func (j *joiner) prober(f *facts) *connect {
+	list := j.waiting[f.caller()]
+	if i := slices.IndexFunc(list, func(c *connect) bool { return c.step().conn == f.conn }); i >= 0 {
+		return list[i]
+	}
+	for _, c := range list {
+		if !c.busy(f) {
+			return c
+		}
+	}
+	return nil
+}
+
 func (j *joiner) findInitialize(f *facts) *connect {
+	if c := j.prober(f); c != nil {
+		return c
+	}
 	c := j.byInfo[f.caller()]
 	if c == nil {
 		c = j.bridged(f)
 	}
-	if c != nil && len(c.requests) == 0 {
+	if c != nil && len(c.requests) == 0 && !c.busy(f) {
 		last := decisive(c.inits)
 		if last == nil || refusedThenAuthorized(last, f) || sentAgain(last, f) {
 			return c
@@ -280,10 +342,13 @@ func (j *joiner) bridged(f *facts) *connect {
 // findStream takes a GET to the session it names, or to the connect that is under way at its URL; else it may be the
 // first step of HTTP+SSE, whose every stream is a new session. One that follows a refused one is another try.
 func (j *joiner) findStream(f *facts) *connect {
-	if c := j.bySession[pair{f.origin, f.req.session}]; f.req.session != "" && c != nil {
+	if c := j.inSession(f); c != nil {
 		return c
 	}
 	c := j.latest[f.place()]
+	if onConn := j.byConn[f.conn]; onConn != nil && onConn.goesOn(f, c) {
+		c = onConn
+	}
 	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.namedEndpoint() {
 		return nil
 	}
@@ -301,14 +366,17 @@ func (c *connect) namedEndpoint() bool {
 // findLater takes what is neither probe nor handshake to the connect it belongs to: by session id, by clientInfo, by
 // TCP connection if that one's connect is still active, else to the latest one of this client.
 func (j *joiner) findLater(f *facts) *connect {
-	if c := j.bySession[pair{f.origin, f.req.session}]; f.req.session != "" && c != nil {
+	if c := j.inSession(f); c != nil {
 		return c
 	}
+	latest, onConn := j.latest[f.place()], j.byConn[f.conn]
 	if f.req.info != (implementation{}) {
+		if onConn != nil && onConn.callerIs(f) && onConn.goesOn(f, latest) {
+			return onConn
+		}
 		return j.byInfo[f.caller()]
 	}
-	latest, onConn := j.latest[f.place()], j.byConn[f.conn]
-	if latest != nil && onConn != nil && onConn != latest && onConn.origin == f.origin && onConn.last().n > latest.first().n {
+	if onConn != nil && onConn.goesOn(f, latest) {
 		return onConn
 	}
 	if latest == nil || latest.endpoint == f.url || latest.transport == overSSE || f.class == other || f.class == oauth {
@@ -320,6 +388,31 @@ func (j *joiner) findLater(f *facts) *connect {
 		}
 	}
 	return nil
+}
+
+// inSession gives the connect of the session that the request names. Of several with one id, which a server that gives
+// every client the same makes, it is that of the connection.
+func (j *joiner) inSession(f *facts) *connect {
+	if f.req.session == "" {
+		return nil
+	}
+	if c := j.byConn[f.conn]; c != nil && c.origin == f.origin && slices.Contains(c.sessions, f.req.session) {
+		return c
+	}
+	return j.bySession[pair{f.origin, f.req.session}]
+}
+
+// goesOn tells whether f, which came on the connection that the connect used last, belongs to it although the same client,
+// by its address, has begun a later connect: it was used since, or nothing had gone wrong in it, so that the later connect
+// is another client's of the same host. A client that begins anew after a failure uses its old connections again.
+func (c *connect) goesOn(f *facts, latest *connect) bool {
+	switch {
+	case c.origin != f.origin || f.req.session != "" && len(c.sessions) > 0:
+		return false
+	case c == latest || latest == nil || c.last().n > latest.first().n:
+		return true
+	}
+	return c.endpoint == latest.endpoint && c.info == latest.info && len(c.inits)+len(c.probes) > 0 && c.trouble() == nil
 }
 
 // supersede marks the earlier exchange that this one follows up, and sees whether this is a corrective retry.
@@ -413,6 +506,23 @@ func (c *connect) tie() {
 			break
 		}
 	}
+	for _, f := range c.all {
+		if f.class == resume {
+			continue // the server may send once more what it sent before
+		}
+		for _, r := range f.stream {
+			i := slices.IndexFunc(replies[r.key], func(x *found) bool { return x.n == f.n && x.at.Equal(r.at) })
+			if !replies[r.key][i].used && len(c.strays) < maxExchanges {
+				c.strays = append(c.strays, stray{r, f.n})
+			}
+		}
+	}
+}
+
+// A stray is a reply on a stream that answers no request, or one that had been answered.
+type stray struct {
+	streamReply
+	n int // exchange that carried it
 }
 
 // until is when a step of the connect was over: its reply, or the last that was seen of it.

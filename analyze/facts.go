@@ -174,21 +174,30 @@ type facts struct {
 	browser     bool        // the request was made by a web page
 	undecoded   string      // why the body could not be decoded, "" if it was
 	faults      []string
-	extra       spanned // bytes behind the end of the answer
-	end         har.Ending
-	complete    har.Tri
-	notes       []string
-	late        int
-	headless    spanned // bytes that came where a response head was awaited, and are none
-	alien       alien   // what these look like
-	limit       string  // which limit of the analysis kept the body from being read, "" if none
-	badUTF8     bool    // the body is JSON but for bytes that are not UTF-8
-	body        string  // empty, json, not-json, html, text, event-stream, opaque
-	bodyAt      spanned
-	statusAt    spanned // the final response's status line
-	retry       string  // Retry-After
-	challenge   string  // WWW-Authenticate
-	issued      string  // Mcp-Session-Id of the answer
+	faultAt     []faultAt
+	reqFaults   []string
+	reqFaultAt  []faultAt
+	head        headFacts
+	flow        *flowFacts // of an event stream
+	reqBody     spanned    // the request's body
+	reqHead     int        // bytes of the request's head
+
+	jsonInStream bool    // what calls itself an event stream is plain JSON
+	extra        spanned // bytes behind the end of the answer
+	end          har.Ending
+	complete     har.Tri
+	notes        []string
+	late         int
+	headless     spanned // bytes that came where a response head was awaited, and are none
+	alien        alien   // what these look like
+	limit        string  // which limit of the analysis kept the body from being read, "" if none
+	badUTF8      bool    // the body is JSON but for bytes that are not UTF-8
+	body         string  // empty, json, not-json, html, text, event-stream, opaque
+	bodyAt       spanned
+	statusAt     spanned // the final response's status line
+	retry        string  // Retry-After
+	challenge    string  // WWW-Authenticate
+	issued       string  // Mcp-Session-Id of the answer
 
 	reply    message // what answers the request, wherever it stood
 	kind     set     // reply*
@@ -217,6 +226,7 @@ type facts struct {
 	ifClosed   *facts          // the same, with a reset of a close-delimited body taken for its end
 	lax        [readers]*facts // the same as the lenient readers see it; nil where that changes nothing
 	followed   *facts          // the request that followed this redirect
+	lostBody   *facts          // the GET that followed this redirect of a POST
 	superseded bool            // followed redirects, and refusals repeated with credentials: another exchange decides
 	again      bool            // the corrective retry of a probe, or the one repetition of a call in a new session
 	repeats    *facts          // the exchange that this one repeats in a new session
@@ -247,7 +257,9 @@ type reqFacts struct {
 	json      bool
 	kind      string // request, notification, result, error, batch, invalid, ""
 	dup       []duplicate
-	requests  int // JSON-RPC requests in it
+	requests  int    // JSON-RPC requests in it
+	cancels   string // requestId of notifications/cancelled, for comparison
+	cursor    bool   // params has a cursor
 }
 
 // An implementation is a name with its version, as clientInfo and serverInfo give them.
@@ -257,6 +269,12 @@ type implementation struct{ name, version string }
 type spanned struct {
 	off, len int
 	ok       bool
+}
+
+// A faultAt is a departure from RFC 9112 and the bytes that show it.
+type faultAt struct {
+	name string
+	at   spanned
 }
 
 // A streamReply is a reply on an event stream to a request of another exchange.

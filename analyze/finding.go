@@ -59,6 +59,9 @@ type template struct {
 	id, severity, fault, message, fix string
 }
 
+// otherFindings are those that no single rule stands for.
+var otherFindings = slices.Concat(byteFindings, headFindings, holdFindings, idFindings, authFindings, courseFindings)
+
 // FindingIDs lists the IDs that findings can have, sorted.
 func FindingIDs() []string {
 	var ids []string
@@ -91,6 +94,7 @@ func FindingIDs() []string {
 // only the course of a conversation shows.
 func (a *analysis) find() []Finding {
 	p := policies().byName[Recommended]
+	a.findIdle()
 	for _, f := range a.facts {
 		if f.transport == overStdio {
 			a.findStdio(p, f)
@@ -108,7 +112,19 @@ func (a *analysis) find() []Finding {
 		a.findSessions(v)
 		a.findLoops(v)
 		a.findDifferences(v)
+		a.findStreamLoop(v)
+		a.findTimers(v)
+		a.findStale(v)
+		a.findRestarts(v)
+		for _, c := range v.connects {
+			a.findExchange(c)
+			a.findSecondError(c)
+			a.findSessionIDs(c)
+			a.findMetadata(c)
+		}
 	}
+	a.findHolds()
+	a.findBridges()
 	a.findings = a.withConformance(merge(a.findings, a.byN), conformanceRules())
 	for i := range a.findings {
 		a.findings[i].Message = oneLine(a.findings[i].Message)
@@ -177,6 +193,17 @@ func (a *analysis) add(t template, rule string, f *facts, evidence ...spanned) *
 	}
 	a.findings = append(a.findings, x)
 	return &a.findings[len(a.findings)-1]
+}
+
+// addRequest is add with evidence in the request.
+func (a *analysis) addRequest(t template, rule string, f *facts, evidence ...spanned) *Finding {
+	x := a.add(t, rule, f)
+	for _, e := range evidence {
+		if e.ok && e.len > 0 {
+			x.Evidence = append(x.Evidence, Evidence{f.n, "request", e.off, e.len})
+		}
+	}
+	return x
 }
 
 // saying looks a template up by its ID.
@@ -251,9 +278,24 @@ func (f *facts) word(name string) string {
 	case "path":
 		return f.path()
 	case "accept":
-		return f.req.accept
+		return orNone(f.req.accept)
 	case "id":
 		return f.replyID()
+	case "smuggled":
+		return cmp.Or(namesOf(contradictory(f.faultAt)), namesOf(contradictory(f.reqFaultAt)))
+	case "reqframing":
+		return strings.Join(f.reqFaults, ", ")
+	case "sent":
+		return strconv.Itoa(f.reqBytes)
+	case "retry":
+		return orNone(f.retry)
+	case "took":
+		return seconds(f.replyAt)
+	case "wanted":
+		if f.head.preflight != nil {
+			return f.head.preflight.method
+		}
+		return f.httpMethod
 	case "event":
 		return f.lastEventID
 	case "odd":

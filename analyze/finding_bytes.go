@@ -6,8 +6,8 @@ import (
 	"github.com/mcptap/mcptap/har"
 )
 
-// otherFindings are those that no single rule stands for.
-var otherFindings = []template{
+// byteFindings are those of one exchange's bytes, and others that no single rule stands for.
+var byteFindings = []template{
 	{"server-unreachable", severe, byNobody, "the server was not reached ({ending})", "check that the server runs, and the network to it"},
 	{"answer-head-unfinished", severe, byServer, "the head of the answer to {method} had {bytes} bytes and was not whole when the client left, after {wait}", "end the head with an empty line"},
 	{"beyond-limit", note, byCapture, "the answer to {method} is beyond what mcptap reads ({limit}), so what it says is not judged", "read the body with another tool, or send smaller answers"},
@@ -57,16 +57,21 @@ func (a *analysis) findInBytes(f *facts) {
 		a.add(saying("bytes-after-end"), "", f, f.extra)
 	}
 	if f.class == other {
+		if f.head.preflight != nil {
+			a.findCORS(f)
+		}
 		return
 	}
-	if len(f.faults) > 0 {
-		a.add(saying("http-framing"), "", f, f.statusAt)
-	}
+	a.findInHeads(f)
+	a.findIDs(f)
+	a.findSlow(f)
+	a.findAuth(f)
+	a.findRedirects(f)
 	if len(f.reply.dup) > 0 {
 		a.add(saying("duplicate-key"), "", f, f.reply.dup[0].at)
 	}
 	if len(f.req.dup) > 0 {
-		a.add(saying("duplicate-key-request"), "", f)
+		a.addRequest(saying("duplicate-key-request"), "", f, f.req.dup[0].at)
 	}
 	if f.badUTF8 {
 		a.add(saying("reply-not-utf8"), "", f, f.bodyAt)
@@ -128,7 +133,11 @@ func (f *facts) acceptsBoth() bool {
 // idleCut tells whether a stream looks broken off by an idle timeout: a gateway's status, or a reset, after a long silence.
 func (f *facts) idleCut() bool {
 	const idle = 20_000 // ms; no intermediary known cuts sooner
-	if f.finished.Sub(f.started).Milliseconds() < idle || f.events > 0 {
+	silent := f.finished.Sub(f.started)
+	if f.flow != nil && f.flow.first >= 0 {
+		silent = f.flow.silent
+	}
+	if silent.Milliseconds() < idle {
 		return false
 	}
 	return f.status == 502 || f.status == 504 || f.end == har.EndRST && f.status != 0

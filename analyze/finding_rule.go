@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -214,7 +215,7 @@ var ruleFindings = []ruleFinding{
 // notExplained tells whether no other finding says more of a refused initialize: a refused Accept, a lost path, a server of
 // the other transport.
 func notExplained(f *facts) bool {
-	if f.status == 406 || f.transport == overSSE && f.status == 404 {
+	if f.status == 406 || f.transport == overSSE && f.status == 404 || f.status/100 == 3 && f.location != "" {
 		return false
 	}
 	return f.connect == nil || !slices.ContainsFunc(f.connect.streams, func(s *facts) bool { return s.n > f.n && s.endpointURL != "" })
@@ -259,8 +260,27 @@ func (a *analysis) findByRule(p *Policy, f *facts) {
 		if f.endedConnect() {
 			x.Severity = severe
 		}
+		if f.fromBetween() {
+			x.Fault = byIntermediary
+			x.Message += "; the answer is that of " + cmp.Or(f.head.edge, "a gateway") + ", which stands before the server"
+			x.Fix = "see why " + cmp.Or(f.head.edge, "the gateway") + " got no answer from the server: its log names the cause"
+			if f.head.edgeAt.ok {
+				x.Evidence = append(x.Evidence, Evidence{f.n, "response", f.head.edgeAt.off, f.head.edgeAt.len})
+			}
+		}
 		return
 	}
+}
+
+// fromBetween tells whether an outage's answer is that of what stands before the server: 502, 504 and 520 to 527 are
+// statuses of gateways (RFC 9110 section 15.6), and a page under 503 that a known one signs is its own. A JSON-RPC message
+// is the server's.
+func (f *facts) fromBetween() bool {
+	if f.status < 500 || f.reply.rpc20 || f.body == "json" {
+		return false
+	}
+	gateway := f.status == 502 || f.status == 504 || f.status >= 520 && f.status <= 527
+	return gateway && (f.body == "html" || f.head.edge != "") || f.status == 503 && f.body == "html" && f.head.edge != ""
 }
 
 // endedConnect tells whether the client's connect failed at this exchange.

@@ -53,14 +53,14 @@ func TestFindings(t *testing.T) {
 		{"lone CR", one(probing(1, sse("data: "+discovered(probe1, `["2026-07-28"]`)+"\r\r"))), "error client policy-differs, warning server sse-event-odd"},
 
 		{"B2 in a session", list(js("404 Not Found", missing)), "note server optional-method-missing, warning server session-or-method"},
-		{"B2 without a session", in(handshake(), callingBare("prompts/list", 2, js("404 Not Found", missing))), "note server optional-method-missing"},
+		{"B2 without a session", in(stateless(), callingBare("prompts/list", 2, js("404 Not Found", missing))), "note server optional-method-missing"},
 		{"B1", list(js("400 Bad Request", missing)), "note server optional-method-missing, warning server session-or-method"},
 		{"B5", list(js("501 Not Implemented", missing)), "note server optional-method-missing, warning server session-or-method"},
 		{"B8, the session in the URL", in(overSSEConnected(), overMessages(callingBare("prompts/list", 2, js("404 Not Found", missing)))), "note server optional-method-missing, warning server session-or-method"},
 		{"C6, revision without sessions", in(one(modernOK), callingModern("prompts/list", 1, js("404 Not Found", missing))), ""},
 		{"HTTP+SSE's usual acknowledgement", overSSEConnected(), ""},
 		{"B16", list(js("503 Service Unavailable", missing)), "error server optional-method-outage"},
-		{"B20", in(handshake(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", htmlPage))), "warning server optional-method-refused"},
+		{"B20", in(stateless(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", htmlPage))), "warning server optional-method-refused"},
 		{"B28", list(js("200 OK", missing)), ""},
 		{"B32", in(handshake(), step{req: get(session), resp: answer("400 Bad Request", "", "")}), "note server get-stream-unsupported"},
 		{"B36", in(handshake(), step{req: get(session), resp: answer("500 Internal Server Error", "", "")}), "warning server get-stream-refused"},
@@ -99,7 +99,7 @@ func TestFindings(t *testing.T) {
 		{"ack with a body", in(handshake()[:1], initialized1(js("200 OK", "null"))), "note server notification-ack-nonconforming"},
 
 		{"bytes after the end", in(handshake(), calling("tools/call", 3, js("200 OK", success("3", `{}`))+"stray").ends(har.EndFIN)), "warning server bytes-after-end"},
-		{"length and chunked", in(handshake(), calling("tools/call", 3, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n26\r\n"+`{"jsonrpc":"2.0","id":3,"result":{  }}`+"\r\n0\r\n\r\n")), "warning server http-framing"},
+		{"length and chunked", in(handshake(), calling("tools/call", 3, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n26\r\n"+`{"jsonrpc":"2.0","id":3,"result":{  }}`+"\r\n0\r\n\r\n")), "error server smuggling-shape"},
 		{"a key twice", in(handshake(), calling("tools/call", 3, js("200 OK", `{"jsonrpc":"2.0","id":9,"id":3,"result":{}}`))), "warning server duplicate-key"},
 		{"does not decode", in(handshake(), calling("tools/call", 3, js("200 OK", "plain", "content-encoding: gzip\r\n"))), "error server body-undecodable, error server reply-invalid"},
 		{"a request, refused", in(handshake(), calling("tools/call", 2, "").noted("upstream: refused")), "error unknown server-unreachable"},
@@ -185,7 +185,7 @@ func inSecond(s step) step {
 // reconnecting is one turn of a host that takes a missing method for a dead server.
 func reconnecting() []step {
 	gone := callingBare("prompts/list", 2, js("404 Not Found", missing)).after(95400 * time.Millisecond)
-	return in(handshake(), toolList, gone)
+	return in(stateless(), callingBare("tools/list", 1, js("200 OK", success("1", `{"tools":[]}`))), gone)
 }
 
 func withSession(s step) step {
@@ -219,7 +219,7 @@ func TestDifferenceIsPriced(t *testing.T) {
 // TestMessagesQuoteOneLine holds that a page does not spread over a message.
 func TestMessagesQuoteOneLine(t *testing.T) {
 	page := "<html>\r\n<head><title>404 Not\r\nFound</title></head>\r\n<body>" + strings.Repeat("<p>no</p>\r\n", 50) + "</body></html>"
-	r := analyzed(t, in(handshake(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", page))))
+	r := analyzed(t, in(stateless(), callingBare("prompts/list", 2, answer("404 Not Found", "text/html", page))))
 	want := `prompts/list was answered HTTP 404 without a JSON-RPC 2.0 error -32601 (an HTML page, "404 Not Found"): nothing says that the method is missing, and hosts disconnect`
 	if found := beyondConformance(r.Findings); len(found) != 1 || found[0].Message != want {
 		t.Errorf("got %+v\nwant %s", found, want)

@@ -33,8 +33,10 @@ func observe(x *har.Exchange) *facts {
 	f.readRequest(v)
 	f.readTimes(x, v)
 	f.readAnswer(x, v)
+	f.readAnswerHead(v)
 	f.classify()
 	f.readReply(v)
+	f.readOAuth(v)
 	f.readIfClosed(v)
 	f.readLax(v)
 	f.mcp = f.mcp || f.looksMCP()
@@ -158,7 +160,7 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 		f.faults = append(slices.Clone(f.faults), "unknown HTTP version")
 	}
 	if at := mediaFault(x.Response.Raw[v.Response.Off:], h); at {
-		f.faults = append(slices.Clone(f.faults), "space before the colon of Content-Type")
+		f.faults = append(slices.Clone(f.faults), spacedMedia)
 	}
 	if loc := h.Get("Location"); loc != "" && h.Status/100 == 3 {
 		f.location = resolve(x.URL, loc)
@@ -292,6 +294,9 @@ func mediaOf(h *wire.Head) (string, set) {
 	}
 	return clip(t), mediaOther
 }
+
+// spacedMedia is the fault of a head whose Content-Type strict parsers do not see.
+const spacedMedia = "space before the colon of Content-Type"
 
 // mediaFault tells whether white space stands before the colon of Content-Type: strict parsers then see no such field.
 func mediaFault(head []byte, h *wire.Head) bool {

@@ -182,10 +182,16 @@ func (f *facts) readStream(v *har.View) {
 	events := v.Events()
 	own := len(f.req.ids) > 0
 	found := false
+	flow := f.newFlow(v)
 	for i := range events {
 		e := &events[i]
 		f.readFields(e)
+		if !e.Complete && e.Len >= wire.MaxJSON {
+			f.limit = "an event of the stream is longer than 64 MiB"
+		}
 		if len(e.Data) == 0 || found {
+			f.readBehind(v, e, found)
+			flow.item(e, nil)
 			continue
 		}
 		if e.Type == "endpoint" && e.Complete {
@@ -196,7 +202,21 @@ func (f *facts) readStream(v *har.View) {
 			f.readOddEvent(v, e)
 			continue
 		}
-		found = f.readEvent(v, e) && own
+		var m message
+		m, found = f.readEvent(v, e)
+		found = found && own
+		flow.item(e, &m)
+	}
+	flow.end()
+	f.jsonInStream = len(events) < 2 && f.plainJSON(v)
+	if _, err := v.ResponseBody(); limitOf(err, &wire.RPC{}) != "" {
+		f.limit = err.Error()
+	} else if err != nil && f.answer == whole {
+		f.undecoded = clip(err.Error())
+	}
+	if f.limit != "" && !found {
+		f.kind, f.via = anyReply, anyVia
+		return
 	}
 	ended := f.answer&^(whole|cut|stalled) == 0 && f.answer&(f.answer-1) == 0
 	if !ended && !found {
@@ -232,8 +252,25 @@ func (f *facts) readEndpoint(v *har.View, data string) {
 	}
 }
 
+// plainJSON tells whether the whole body is one JSON object or array.
+func (f *facts) plainJSON(v *har.View) bool {
+	body, err := v.ResponseBody()
+	text := bytes.TrimLeft(body, " \t\r\n")
+	return err == nil && len(text) > 0 && (text[0] == '{' || text[0] == '[') && wire.ParseRPC(text).JSON
+}
+
+// readBehind looks at an event behind the reply for a second one.
+func (f *facts) readBehind(v *har.View, e *wire.Event, found bool) {
+	if !found || len(e.Data) == 0 || !e.Complete || f.flow.doubled.ok {
+		return
+	}
+	if m, kind := f.eventMessage(v, e); kind&(replyResult|replyError) != 0 {
+		f.flow.doubled = m.at
+	}
+}
+
 // readEvent reads one message event and tells whether it answered the request.
-func (f *facts) readEvent(v *har.View, e *wire.Event) bool {
+func (f *facts) readEvent(v *har.View, e *wire.Event) (message, bool) {
 	m, kind := f.eventMessage(v, e)
 	switch kind {
 	case replyResult, replyError:
@@ -246,7 +283,7 @@ func (f *facts) readEvent(v *har.View, e *wire.Event) bool {
 			f.eventEnd = eventPlain
 		}
 		f.odd = f.odd || lineWithoutColon(body[:e.End()])
-		return true
+		return m, true
 	case replyOtherID:
 		f.keepReply(v, e, m)
 	case replyNo:
@@ -259,7 +296,7 @@ func (f *facts) readEvent(v *har.View, e *wire.Event) bool {
 	if rank(kind) > rank(f.kind) {
 		f.reply, f.kind = m, kind
 	}
-	return false
+	return m, false
 }
 
 // rank orders what a stream without a reply is taken for: a malformed reply before anything else.
@@ -270,6 +307,9 @@ func rank(kind set) int {
 func (f *facts) eventMessage(v *har.View, e *wire.Event) (message, set) {
 	rpc := wire.ParseRPC(e.Data)
 	f.conformEvent(v, e, &rpc)
+	if rpc.TooLarge() {
+		f.limit = clip(rpc.Why)
+	}
 	m := readMessage(&rpc)
 	kind := f.correlate(&m)
 	if rpc.Kind == wire.Batch || !rpc.JSON {

@@ -26,6 +26,7 @@ func (f *facts) readRequest(v *har.View) {
 	if a := h.Get("Authorization"); a != "" {
 		r.auth = fingerprint([]byte(a))
 	}
+	f.readRequestHead(v)
 	f.browser = h.Get("Sec-Fetch-Site") != "" || h.Get("Referer") != ""
 	if h.Method != "POST" {
 		return
@@ -34,6 +35,8 @@ func (f *facts) readRequest(v *har.View) {
 	rpc := wire.ParseRPC(body)
 	r.json = rpc.JSON
 	r.read(&rpc)
+	f.placeDuplicates(v)
+	f.readMismatch(v, &rpc)
 	switch r.method {
 	case "initialize", "notifications/initialized":
 		r.shape, r.params = shapeOf(body, 3), shapeOf(rpc.Params.Raw, 1)
@@ -41,6 +44,15 @@ func (f *facts) readRequest(v *har.View) {
 		r.marks |= firstMember(body)
 	}
 	f.conformRequest(v, body, &rpc)
+}
+
+// placeDuplicates maps the places of duplicate members from the body to the request's bytes.
+func (f *facts) placeDuplicates(v *har.View) {
+	for i := range f.req.dup {
+		at := &f.req.dup[i].at
+		raw, ok := v.At(wire.ToServer, wire.Span{Off: at.off, Len: at.len})
+		*at = spanned{raw.Off, raw.Len, ok}
+	}
 }
 
 func (r *reqFacts) read(rpc *wire.RPC) {
@@ -106,6 +118,14 @@ func (r *reqFacts) readParams(rpc *wire.RPC) {
 		const meta = "io.modelcontextprotocol/"
 		s, _ := wire.Lookup(p, "_meta", meta+"protocolVersion").String()
 		r.version, r.info = clip(s), readInfo(wire.Lookup(p, "_meta", meta+"clientInfo").Raw)
+	}
+	switch {
+	case r.method == "notifications/cancelled":
+		if id := wire.Lookup(p, "requestId"); id.Present() {
+			r.cancels = idKey(id)
+		}
+	case strings.HasSuffix(r.method, "/list"):
+		r.cursor = wire.Lookup(p, "cursor").Present()
 	}
 	if r.method != "" && rpc.ID.Present() {
 		r.call = callKey(r.method, p)

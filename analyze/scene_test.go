@@ -141,6 +141,14 @@ func handshake() []step {
 	}
 }
 
+// stateless connects in the legacy era to a server that issues no session.
+func stateless() []step {
+	return []step{
+		initializing(js("200 OK", success("0", initResult))),
+		{req: post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, v2025), resp: answer("202 Accepted", "", "")},
+	}
+}
+
 // httpSSE opens the stream of HTTP+SSE, which answers the requests with the given events.
 func httpSSE(events string) step {
 	s := step{req: get(), resp: open("event: endpoint\ndata: /messages?sessionId=abc\n\n" + events), end: har.EndClientFIN}
