@@ -39,8 +39,8 @@ func (s step) chunked(both bool) step {
 	return s
 }
 
-// named is a modern call with the header fields that repeat its body.
-func named(method, name, body string) step {
+// repeating is a modern call with the header fields that repeat its body.
+func repeating(method, name, body string) step {
 	return step{
 		req:  post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+body+`",`+meta+`}}`, v2026, "mcp-method: "+method+"\r\n", "mcp-name: "+name+"\r\n"),
 		resp: js("200 OK", success("1", `{"content":[]}`)),
@@ -85,10 +85,10 @@ func TestFieldFindings(t *testing.T) {
 		scene []step
 		want  string
 	}{
-		{"fields agree", one(named("tools/call", "echo", "echo")), ""},
-		{"a name in base64", one(named("tools/call", "=?base64?ZcOpY2hv?=", "eécho")), ""},
-		{"another name in the field", one(named("tools/call", "other", "echo")), "error client header-body-disagree"},
-		{"another method in the field", one(named("tools/list", "echo", "echo")), "error client header-body-disagree"},
+		{"fields agree", one(repeating("tools/call", "echo", "echo")), ""},
+		{"a name in base64", one(repeating("tools/call", "=?base64?ZcOpY2hv?=", "eécho")), ""},
+		{"another name in the field", one(repeating("tools/call", "other", "echo")), "error client header-body-disagree"},
+		{"another method in the field", one(repeating("tools/list", "echo", "echo")), "error client header-body-disagree"},
 		{"-32020 without a reason", one(callingModern("tools/list", 1, js("400 Bad Request", failure("1", -32020, "Header mismatch")))), "warning server header-mismatch-unfounded, warning server optional-method-refused"},
 		{"Content-Type text/plain", in(handshake(), call.asking("content-type: application/json", "content-type: text/plain")), "warning client request-media-type"},
 		{"Content-Type with a charset", in(handshake(), call.asking("content-type: application/json", "content-type: application/json; charset=utf-8")), ""},
@@ -190,7 +190,7 @@ func TestEvidenceIsExact(t *testing.T) {
 		scene []step
 		want  string
 	}{
-		{"header-body-disagree", one(named("tools/call", "other", "echo")), `"mcp-name: other" "\"echo\""`},
+		{"header-body-disagree", one(repeating("tools/call", "other", "echo")), `"mcp-name: other" "\"echo\""`},
 		{"http-framing", in(handshake(), calling("tools/call", 3, strings.Replace(js("200 OK", result), "application/json\r\n", "application/json\n", 1))), `"\n"`},
 		{"smuggling-shape", in(handshake(), calling("tools/call", 3, fields(js("200 OK", result), "Content-Length: 2")).ends(har.EndFIN)), `"Content-Length: 2" "content-length: 48"`},
 		{"session-id-invented", in(stateless(), calling("tools/call", 3, js("200 OK", result))), `"mcp-session-id: 0123456789abcdef"`},
