@@ -52,12 +52,6 @@ func (a *analysis) withConformance(known []Finding, rules []ConformanceRule) []F
 	return append(known, k.findings...)
 }
 
-// saidBy are the findings that say of an exchange what a rule would, and more.
-var saidBy = map[string]string{
-	"conform/method-header": "header-body-disagree", "conform/name-header": "header-body-disagree",
-	"conform/version-header-body": "header-body-disagree", "conform/session-header": "session-id-lost",
-}
-
 // A spoken is one connect with what its handshake settled.
 type spoken struct {
 	*conformance
@@ -128,9 +122,6 @@ func (s *spoken) spokenBy(server bool, f *facts) set {
 
 // breaks reports a breach of a rule, if the rule holds in the revision.
 func (s *spoken) breaks(id string, in set, f *facts, detail string, evidence ...Evidence) {
-	if said := saidBy[id]; said != "" && slices.ContainsFunc(s.reported[f.n], func(i int) bool { return s.known[i].ID == said }) {
-		return
-	}
 	for i := range s.rules {
 		r := &s.rules[i]
 		if r.ID != id || r.in&in == 0 || r.Finding != "" {
