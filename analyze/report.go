@@ -29,6 +29,7 @@ type Conversation struct {
 	Connects  int                   `json:"connects"` // how often the client began anew, the first time included
 	Observed  Observed              `json:"observed"`
 	Predicted map[string]Prediction `json:"predicted"` // by policy
+	History   *History              `json:"history"`   // sessions, streams, cancellations and the like
 	Course    []Choice              `json:"course"`    // where the client had to choose, by exchange; the first hundred
 
 	// Others are the policies that predict another outcome than the client's own policy, or than recommended where the client
@@ -147,6 +148,7 @@ func (a *analysis) conversation(v *conversation) Conversation {
 		out.Predicted[p.Name] = p.predict(c)
 	}
 	out.Course = a.course(v)
+	out.History = a.history(v)
 	if a.chosen == nil {
 		out.Others = othersThan(c, cmp.Or(v.client.policy, Recommended))
 	}
