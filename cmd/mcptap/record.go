@@ -26,6 +26,10 @@ type recordOptions struct {
 	to, caFile, out       string
 	insecure, keepSecrets bool
 	stdio                 bool
+
+	targets    toFlag // --to NAME=URL
+	config     string
+	keepConfig bool
 }
 
 func (a *app) recordCommand() *cobra.Command {
@@ -42,9 +46,14 @@ that setting in its environment, with whom to trust. TLS is opened with certific
 A client that does not trust it, and a server that speaks HTTP/2 only, is reported; with --passthrough its connections
 are passed on unread.
 
-Credentials are replaced in the recording (never on the wire) unless --keep-secrets is given.`,
+Credentials are replaced in the recording (never on the wire) unless --keep-secrets is given.
+
+With --to NAME=URL, repeated, each server has a port of its own, printed as NAME URL; {url:NAME} stands for it. --config records
+all servers of a host's configuration. With --stdio, CMD is the server: the host starts this command in its place.`,
 		Example: `  mcptap record --to http://127.0.0.1:3000/mcp --out session.mcptap
   mcptap record --to https://mcp.example.com/mcp -- my-client --server {url}
+  mcptap record --stdio --out server.mcptap -- node server.js
+  mcptap record --config mcp.json -- my-host --mcp-config {config}
   mcptap record --forward -- my-client --server https://mcp.example.com/mcp
   mcptap record --forward --only mcp.example.com --passthrough --listen 127.0.0.1:8080`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -60,7 +69,10 @@ Credentials are replaced in the recording (never on the wire) unless --keep-secr
 	}
 	o.flags(c)
 	f := c.Flags()
-	f.StringVar(&o.to, "to", "", "the server's `URL`, http or https")
+	o.targets.one = &o.to
+	f.Var(&o.targets, "to", "the server's `URL`, http or https; NAME=URL, repeated, for several")
+	f.StringVar(&o.config, "config", "", "record all servers of a host: a copy of its `FILE` leads through mcptap and is printed; {config} in an argument")
+	f.BoolVar(&o.keepConfig, "keep-config", false, "leave the copy of --config in place")
 	f.StringVar(&o.caFile, "ca-file", "", "trust the certificates in this PEM `FILE` too")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any certificate from the server")
 	o.forwardFlags(f)
@@ -80,6 +92,9 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 	}
 	if o.forward {
 		return a.recordForward(c, o)
+	}
+	if o.config != "" || len(o.targets.named) > 0 {
+		return a.recordMany(c, o)
 	}
 	to, err := target(c, o.to)
 	if err != nil {

@@ -89,7 +89,14 @@ func (s *session) ready(pathAndQuery string) error {
 		_, err := fmt.Fprintln(s.app.stdout, s.url)
 		return err
 	}
-	addr := s.l.Addr().(*net.TCPAddr)
+	s.url = s.urlOf(s.l, scheme, pathAndQuery)
+	_, err := fmt.Fprintln(s.app.stdout, s.url)
+	return err
+}
+
+// urlOf is the URL by which a client of this machine reaches a TCP listener.
+func (s *session) urlOf(l net.Listener, scheme, pathAndQuery string) string {
+	addr := l.Addr().(*net.TCPAddr)
 	host := addr.IP.String()
 	if addr.IP.IsUnspecified() {
 		host = "127.0.0.1"
@@ -97,9 +104,7 @@ func (s *session) ready(pathAndQuery string) error {
 	if !addr.IP.IsLoopback() {
 		s.notice("listening on %s: whoever reaches this address reaches the server", addr)
 	}
-	s.url = scheme + "://" + net.JoinHostPort(host, fmt.Sprint(addr.Port)) + pathAndQuery
-	_, err := fmt.Fprintln(s.app.stdout, s.url)
-	return err
+	return scheme + "://" + net.JoinHostPort(host, fmt.Sprint(addr.Port)) + pathAndQuery
 }
 
 // wait returns when CMD has ended, a signal has come (without CMD), or serving has failed. The code is CMD's own. While
