@@ -67,8 +67,8 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	if o.out == stdio {
 		return usage(c, "--out -: stdout holds the URLs for the client, want a file")
 	}
-	host, port, _ := net.SplitHostPort(o.listen)
-	if port != "0" && len(servers) > 1 {
+	host, port, err := net.SplitHostPort(o.listen)
+	if err != nil || port != "0" && len(servers) > 1 {
 		return usage(c, "--listen %s: several servers want port 0, a free one for each", o.listen)
 	}
 	trust, err := o.trust()
