@@ -81,17 +81,35 @@ func (r *Recorder) Record(e har.Event) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	most := cmp.Or(r.Queue, MaxQueued)
-	if r.queue.size() > most {
+	if r.full() {
 		r.slowed.Add(1)
 	}
-	for r.queue.size() > most && !r.closed && !r.failed.Load() {
+	for r.full() && !r.closed && !r.failed.Load() {
 		r.room.Wait()
 	}
+	r.add(&e)
+}
+
+// Offer is Record, but where that would have to wait it does nothing and returns false.
+func (r *Recorder) Offer(e har.Event) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.full() {
+		return false
+	}
+	r.add(&e)
+	return true
+}
+
+// full tells whether events have to wait. mu is held.
+func (r *Recorder) full() bool { return r.queue.size() > cmp.Or(r.Queue, MaxQueued) }
+
+// add queues an event. mu is held.
+func (r *Recorder) add(e *har.Event) {
 	if r.closed || r.failed.Load() {
 		return
 	}
-	r.queue.add(&e)
+	r.queue.add(e)
 	if r.state == idle || r.state == resting && r.queue.size() >= wakeAt {
 		r.rouse()
 	}

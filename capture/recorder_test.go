@@ -506,16 +506,23 @@ func TestFullQueueWaits(t *testing.T) {
 		if most := MaxQueued/int(unsafe.Sizeof(entry{})+1) + 1; recorded != most {
 			t.Errorf("%d events were taken while the disk was stuck, want %d", recorded, most)
 		}
+		if rec.Offer(request(2, "y")) {
+			t.Error("an offer was taken beyond the bound")
+		}
 		if rec.Slowed() != 1 {
 			t.Errorf("%d events were slowed down, want 1", rec.Slowed())
 		}
 		close(f.stuck)
 		<-done
+		synctest.Wait()
+		if !rec.Offer(request(2, "z")) {
+			t.Error("an offer was refused though there is room")
+		}
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(f.read(t).Exchanges[1].Request.Raw); got != all {
-			t.Errorf("%d bytes were kept, want %d", got, all)
+		if got := len(f.read(t).Exchanges[1].Request.Raw); got != all+1 {
+			t.Errorf("%d bytes were kept, want %d", got, all+1)
 		}
 	})
 }

@@ -6,11 +6,15 @@ import (
 	"github.com/mcptap/mcptap/har"
 )
 
-// A Tape hands the events of one connection to Record in the order in which they were seen, after their bytes have been
-// passed on: an event takes its place (Saw) when the read returns, so that an answer never stands before what caused it, and is
-// handed over (Hand) behind the write. It holds at most the one read that each direction is passing on, and the endings.
+// A Tape hands the events of one connection to Record in the order in which they were seen: an event takes its place (Saw)
+// when the read returns, so that an answer never stands before what caused it, and is handed over (Hand) after its bytes
+// have been passed on. It holds at most the one read that each direction is passing on, and the endings.
+//
+// What a client sends on one connection because of an answer on another must stand behind the request of that answer.
+// So requests are handed over before they are passed on (HandNow), if that needs no waiting.
 type Tape struct {
-	Record func(har.Event) // nil to drop; set before the first call
+	Record func(har.Event)      // nil to drop; set before the first call
+	Offer  func(har.Event) bool // Record, but false if that would have to wait; nil: it always would
 
 	mu      sync.Mutex // guards what follows
 	waiting []har.Event
@@ -53,4 +57,21 @@ func (t *Tape) Hand() {
 	}
 	clear(events)
 	t.spare = events
+}
+
+// HandNow hands over what it can without waiting for anything.
+func (t *Tape) HandNow() {
+	if t.Offer == nil || !t.out.TryLock() {
+		return
+	}
+	defer t.out.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for n < len(t.waiting) && t.Offer(t.waiting[n]) {
+		n++
+	}
+	rest := copy(t.waiting, t.waiting[n:])
+	clear(t.waiting[rest:])
+	t.waiting = t.waiting[:rest]
 }

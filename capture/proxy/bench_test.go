@@ -50,7 +50,7 @@ func hops(b *testing.B, origin string) []hop {
 		b.Fatal(err)
 	}
 	rec := capture.NewRecorder(w, har.NewRedactor())
-	ours, stop := openDoor(b, &Reverse{To: to, Record: rec.Record})
+	ours, stop := openDoor(b, &Reverse{To: to, Record: rec.Record, Offer: rec.Offer})
 	b.Cleanup(func() {
 		stop()
 		if err := rec.Close(); err != nil {

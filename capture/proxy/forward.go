@@ -19,6 +19,7 @@ import (
 
 	"github.com/elazarl/goproxy"
 
+	"github.com/mcptap/mcptap/capture"
 	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
 )
@@ -39,9 +40,10 @@ type Forward struct {
 	TLS         *tls.Config // who is trusted as a server; NextProtos is set to http/1.1
 	Only        []string    // HOST or HOST:PORT, * for any part of it; none: every host
 	Passthrough bool
-	Record      func(har.Event) // called in the order in which things were seen on each connection
-	Notice      func(string)    // one sentence for a person, nil to drop; one that was just said is not repeated
-	Dial        Dialer          // nil: straight
+	Record      func(har.Event)      // called in the order in which things were seen on each connection
+	Offer       func(har.Event) bool // as in Reverse
+	Notice      func(string)         // one sentence for a person, nil to drop; one that was just said is not repeated
+	Dial        Dialer               // nil: straight
 	Now         func() time.Time
 	Conns       *atomic.Uint64 // the connections so far, shared by doors that record into one cassette; nil: a count of its own
 
@@ -60,7 +62,7 @@ const maxClosed = 1000
 
 func (f *Forward) init() {
 	f.once.Do(func() {
-		f.hall.open(door{record: f.Record, now: f.Now, times: f.times}, f.Conns, f.Notice)
+		f.hall.open(door{record: f.Record, offer: f.Offer, now: f.Now, times: f.times}, f.Conns, f.Notice)
 		f.closed = map[string]bool{}
 		f.proxy = goproxy.NewProxyHttpServer()
 		f.proxy.Logger = log.New(io.Discard, "", 0)
@@ -119,7 +121,7 @@ type visit struct {
 	f     *Forward
 	id    uint64
 	sock  net.Conn
-	tape  *tape
+	tape  *capture.Tape
 	stays func() bool // from now on Close does not close the connection
 	at    time.Time   // when head was whole
 	head  []byte      // of CONNECT
@@ -129,7 +131,7 @@ type visit struct {
 
 // serve is one connection from the client's connect to the last event.
 func (f *Forward) serve(c net.Conn, id uint64) {
-	v := &visit{resumed: &resumed{Conn: c}, f: f, id: id, sock: c, tape: &tape{record: f.hall.record}}
+	v := &visit{resumed: &resumed{Conn: c}, f: f, id: id, sock: c, tape: f.hall.tape()}
 	v.stays = context.AfterFunc(f.hall.ctx, func() { c.Close() })
 	defer v.stays()
 	line := v.requestLine()
@@ -260,9 +262,9 @@ func (v *visit) plain(asked target) {
 	t := v.tape
 	if !v.f.inOnly(to) {
 		h.notice(to.Host + ": passed on unread, for it is not in --only")
-		t = &tape{record: func(har.Event) {}}
+		t = &capture.Tape{}
 	}
-	t.saw(v.opened(to.Host, originOf(to)))
+	t.Saw(v.opened(to.Host, originOf(to)))
 	if err != nil {
 		f := explain(to.Host, err)
 		h.notice(f.words)
@@ -277,7 +279,7 @@ func (v *visit) plain(asked target) {
 }
 
 // relay makes the relay of the visit, which Close ends from now on.
-func (v *visit) relay(client, server *leg, t *tape, head headEditor) *relay {
+func (v *visit) relay(client, server *leg, t *capture.Tape, head headEditor) *relay {
 	v.stays()
 	return newRelay(&v.f.hall.door, v.id, client, server, t, head)
 }
@@ -293,9 +295,9 @@ func (v *visit) asked(server, base, note string) {
 	if p == nil {
 		p, at = v.first, v.f.hall.now()
 	}
-	v.tape.saw(v.opened(server, base))
-	v.tape.saw(har.Event{Conn: v.id, Dir: wire.ToServer, At: at, Bytes: p, Edits: []har.Edit{{Len: len(p)}}, Note: note})
-	v.tape.hand()
+	v.tape.Saw(v.opened(server, base))
+	v.tape.Saw(har.Event{Conn: v.id, Dir: wire.ToServer, At: at, Bytes: p, Edits: []har.Edit{{Len: len(p)}}, Note: note})
+	v.tape.Hand()
 }
 
 // decline records a request that cannot be passed on, and answers it in words.
@@ -305,8 +307,8 @@ func (v *visit) decline(base, note, status, why string) {
 		server = v.to.Host
 	}
 	v.asked(server, base, note)
-	v.tape.last(har.Event{Conn: v.id, Dir: wire.ToClient, At: v.f.hall.now(), End: har.EndUnknown})
-	v.tape.hand()
+	v.tape.Last(har.Event{Conn: v.id, Dir: wire.ToClient, At: v.f.hall.now(), End: har.EndUnknown})
+	v.tape.Hand()
 	v.f.hall.notice(why)
 	v.f.hall.dismiss(v.sock, wordsFor(status, why))
 }

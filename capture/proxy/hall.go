@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcptap/mcptap/capture"
 	"github.com/mcptap/mcptap/har"
 )
 
@@ -36,9 +37,13 @@ type hall struct {
 // A door is what the connections of one hall have in common.
 type door struct {
 	record func(har.Event)
+	offer  func(har.Event) bool
 	now    func() time.Time
 	times
 }
+
+// tape is for the events of one connection.
+func (d *door) tape() *capture.Tape { return &capture.Tape{Record: d.record, Offer: d.offer} }
 
 // open makes the hall ready. Zero values stand for the usual ones.
 func (h *hall) open(d door, conns *atomic.Uint64, tell func(string)) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcptap/mcptap/capture"
 	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
 )
@@ -45,7 +46,7 @@ type relay struct {
 	door           *door
 	id             uint64
 	client, server *leg
-	tape           *tape
+	tape           *capture.Tape
 	writing        atomic.Int64        // since when a write to the server has been going on, Unix nanoseconds; 0 if none is
 	answered       chan struct{}       // closed when nothing more is passed on to the client
 	refusing       func(origin string) // told of a request for another origin; nil: nobody is
@@ -62,7 +63,7 @@ type relay struct {
 	turned bool      // a request for another origin was refused
 }
 
-func newRelay(d *door, id uint64, client, server *leg, t *tape, head headEditor) *relay {
+func newRelay(d *door, id uint64, client, server *leg, t *capture.Tape, head headEditor) *relay {
 	return &relay{door: d, id: id, client: client, server: server, tape: t, answered: make(chan struct{}), head: head}
 }
 
@@ -117,10 +118,13 @@ func (r *relay) carry(d wire.Dir) error {
 		n, err := src.conn.Read(*buf)
 		if n > 0 {
 			out, wanted := r.saw(d, (*buf)[:n])
+			if d == wire.ToServer {
+				r.tape.HandNow()
+			}
 			if wanted && len(out) > 0 {
 				wanted = r.pass(d, dst, out)
 			}
-			r.tape.hand()
+			r.tape.Hand()
 			r.refuse()
 			if !wanted && d == wire.ToServer {
 				return nil
@@ -148,7 +152,7 @@ func (r *relay) saw(d wire.Dir, p []byte) (out []byte, wanted bool) {
 	default:
 		return nil, false
 	}
-	r.tape.saw(e)
+	r.tape.Saw(e)
 	if r.fin[1-d] {
 		r.rearm(d)
 	}
@@ -196,7 +200,7 @@ func (r *relay) rearm(d wire.Dir) {
 func (r *relay) sawFIN(d wire.Dir, end har.Ending) {
 	src, dst := r.legs(d)
 	r.mu.Lock()
-	r.tape.saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: end})
+	r.tape.Saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: end})
 	r.fin[d] = true
 	both := r.fin[1-d]
 	if !both {
@@ -208,7 +212,7 @@ func (r *relay) sawFIN(d wire.Dir, end har.Ending) {
 		dst.write(held)
 	}
 	dst.closeWrite(end)
-	r.tape.hand()
+	r.tape.Hand()
 	switch {
 	case both && r.refused(d, dst):
 		r.sawReset(1 - d)
@@ -251,14 +255,14 @@ func (r *relay) sawReset(d wire.Dir) {
 		return
 	}
 	r.reset[d] = true
-	r.tape.saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndRST})
+	r.tape.Saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndRST})
 	late := d == wire.ToServer && r.fin[wire.ToServer]
 	if late {
 		r.until = time.Now().Add(r.door.lateMost)
 		r.rearm(wire.ToClient)
 	}
 	r.mu.Unlock()
-	r.tape.hand()
+	r.tape.Hand()
 	if !late {
 		r.passReset(d)
 	}
@@ -271,7 +275,7 @@ func (r *relay) sawLoss(d wire.Dir, err error) {
 	left := r.fin[wire.ToServer]
 	r.mu.Unlock()
 	if d == wire.ToClient && !left {
-		r.tape.last(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndUnknown, Note: explain("", err).note})
+		r.tape.Last(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndUnknown, Note: explain("", err).note})
 	}
 	r.sawReset(d)
 }
@@ -339,7 +343,7 @@ func (r *relay) unseen() bool {
 // what there is of the response: a FIN would say that it is whole.
 func (r *relay) breakOff() {
 	r.mu.Lock()
-	r.tape.last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
+	r.tape.Last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
 	r.broken = r.reset[wire.ToClient] || !r.fin[wire.ToClient] && !r.head.slicer.Idle(wire.ToClient)
 	broken := r.broken
 	r.mu.Unlock()
@@ -360,12 +364,12 @@ func (r *relay) breakOff() {
 // stop ends both connections, whatever state they are in, and the tape.
 func (r *relay) stop() {
 	r.mu.Lock()
-	r.tape.last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
+	r.tape.Last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
 	broken := r.broken
 	r.mu.Unlock()
 	if !broken {
 		r.client.sock.Close()
 	}
 	r.server.sock.Close()
-	r.tape.hand()
+	r.tape.Hand()
 }

@@ -68,6 +68,31 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// When a server has a request, the recorder has it too: what the client does because of the answer, on whatever connection,
+// stands behind it.
+func TestRequestsInOrderAcrossConnections(t *testing.T) {
+	o := newOrigin(t, "http", false)
+	var w witness
+	addr, stop := openDoor(t, &Reverse{To: o.url(), Record: w.record, Offer: func(e har.Event) bool { w.record(e); return true }})
+	for i := range 200 {
+		c := dial(t, addr)
+		up, err := o.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "%08d", i)
+		if _, err := io.ReadFull(up, make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.joined(uint64(i+1), wire.ToServer, false); got != fmt.Sprintf("%08d", i) {
+			t.Fatalf("request %d reached the server before the recorder", i)
+		}
+		c.Close()
+		up.Close()
+	}
+	stop()
+}
+
 // Bytes are passed on though nobody takes the record of them.
 func TestForwardFirst(t *testing.T) {
 	o := newOrigin(t, "http", false)

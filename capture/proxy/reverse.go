@@ -1,6 +1,6 @@
 // Package proxy sits between a client and a server, passes every byte on, and reports what it saw as events.
 //
-// Bytes are forwarded first and reported second, in the order in which they were seen. Each client connection gets one
+// Nothing waits to be reported before it is forwarded, and all is reported in the order in which it was seen. Each client connection gets one
 // connection to the server; how one of them ends (FIN, reset, over TLS a FIN with or without close_notify) is passed on to
 // the other. Nothing is sent that did not come from one of the two sides, but for what a forward proxy has to say itself:
 // the answer to CONNECT, and words where a request cannot be passed on.
@@ -23,11 +23,12 @@ import (
 //
 // The last event of every connection has End EndStopped, or EndUnknown where the server could not be reached.
 type Reverse struct {
-	To     *url.URL        // http or https; the path is not used
-	TLS    *tls.Config     // for https: who is trusted; NextProtos is set to http/1.1
-	Record func(har.Event) // called in the order in which things were seen on each connection
-	Notice func(string)    // one sentence for a person, nil to drop; one that was just said is not repeated
-	Dial   Dialer          // nil: straight
+	To     *url.URL             // http or https; the path is not used
+	TLS    *tls.Config          // for https: who is trusted; NextProtos is set to http/1.1
+	Record func(har.Event)      // called in the order in which things were seen on each connection
+	Offer  func(har.Event) bool // Record, but false if that would have to wait; nil: it always would. Keeps requests of all connections in order
+	Notice func(string)         // one sentence for a person, nil to drop; one that was just said is not repeated
+	Dial   Dialer               // nil: straight
 	Now    func() time.Time
 	Conns  *atomic.Uint64 // the connections so far, shared by doors that record into one cassette; nil: a count of its own
 
@@ -37,7 +38,9 @@ type Reverse struct {
 }
 
 func (r *Reverse) init() {
-	r.once.Do(func() { r.hall.open(door{record: r.Record, now: r.Now, times: r.times}, r.Conns, r.Notice) })
+	r.once.Do(func() {
+		r.hall.open(door{record: r.Record, offer: r.Offer, now: r.Now, times: r.times}, r.Conns, r.Notice)
+	})
 }
 
 // Serve accepts connections until Close. It returns nil after Close.
@@ -57,9 +60,9 @@ func (r *Reverse) Close() error {
 func (r *Reverse) serve(c net.Conn, id uint64) {
 	h := &r.hall
 	up, dialled, err := r.connect()
-	t := &tape{record: h.record}
+	t := h.tape()
 	base := r.To.Scheme + "://" + r.To.Host
-	t.saw(har.Event{Conn: id, At: h.now(), Open: &har.Conn{Client: c.RemoteAddr().String(), Server: dialled, Base: base}})
+	t.Saw(har.Event{Conn: id, At: h.now(), Open: &har.Conn{Client: c.RemoteAddr().String(), Server: dialled, Base: base}})
 	switch {
 	case h.ctx.Err() != nil:
 		c.Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/elazarl/goproxy"
 
+	"github.com/mcptap/mcptap/capture"
 	"github.com/mcptap/mcptap/har"
 )
 
@@ -51,7 +52,7 @@ func beginsTLS(p []byte) bool { return len(p) > 0 && p[0] == 0x16 && (len(p) == 
 func (v *visit) asIs(client, server, sock net.Conn) {
 	plain := *v.to
 	plain.Scheme = "http"
-	v.tape.saw(v.opened(v.to.Host, originOf(&plain)))
+	v.tape.Saw(v.opened(v.to.Host, originOf(&plain)))
 	v.f.hall.relay(v.relay(&leg{conn: client, sock: v.sock}, &leg{conn: server, sock: sock}, v.tape, headEditor{}))
 }
 
@@ -59,7 +60,7 @@ func (v *visit) asIs(client, server, sock net.Conn) {
 func (v *visit) unread(client, sock net.Conn, why string) {
 	v.f.hall.notice(v.to.Host + ": passed on unread: " + why)
 	v.asked(v.to.Host, originOf(v.to), har.NoteTunnel+": "+why)
-	ending := &tape{record: func(e har.Event) {
+	ending := &capture.Tape{Record: func(e har.Event) {
 		if e.End != "" {
 			v.f.hall.record(e)
 		}
@@ -105,10 +106,10 @@ func (v *visit) intercept(sock net.Conn, ctx *goproxy.ProxyCtx) {
 	case m.err != nil:
 		f := explain(v.to.Host, m.err)
 		v.f.hall.notice(f.words)
-		v.tape.saw(v.opened(v.to.Host, originOf(v.to)))
+		v.tape.Saw(v.opened(v.to.Host, originOf(v.to)))
 		v.f.hall.turnAway(conn, v.id, v.tape, f)
 	default:
-		v.tape.saw(v.opened(v.to.Host, originOf(v.to)))
+		v.tape.Saw(v.opened(v.to.Host, originOf(v.to)))
 		v.f.hall.relay(v.relay(client, m.server, v.tape, headEditor{}))
 	}
 }
@@ -183,8 +184,8 @@ func (m *meeting) clientFailed(err error) {
 	m.asked(m.to.Host, originOf(m.to), note)
 	m.sock.Close()
 	m.visit.sock.Close()
-	m.tape.last(har.Event{Conn: m.id, At: m.f.hall.now(), End: har.EndUnknown})
-	m.tape.hand()
+	m.tape.Last(har.Event{Conn: m.id, At: m.f.hall.now(), End: har.EndUnknown})
+	m.tape.Hand()
 }
 
 // isClosed tells whether tunnels to the host cannot be opened.

@@ -4,6 +4,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/mcptap/mcptap/capture"
 	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
 )
@@ -16,7 +17,7 @@ const (
 
 // turnAway ends a client's connection as nearly as possible as an unreachable server does: without a byte, by a reset. It
 // waits for the client's first request, which no byte of leaves.
-func (d *door) turnAway(c net.Conn, id uint64, t *tape, f failure) {
+func (d *door) turnAway(c net.Conn, id uint64, t *capture.Tape, f failure) {
 	c.SetReadDeadline(time.Now().Add(turnAwayAfter))
 	var slicer wire.Slicer
 	buf := getBuffer(smallRead)
@@ -24,8 +25,8 @@ func (d *door) turnAway(c net.Conn, id uint64, t *tape, f failure) {
 	for total, whole := 0, false; !whole && total < turnAwayBytes; {
 		n, err := c.Read(*buf)
 		if n > 0 {
-			t.saw(har.Event{Conn: id, Dir: wire.ToServer, At: d.now(), Bytes: (*buf)[:n]})
-			t.hand()
+			t.Saw(har.Event{Conn: id, Dir: wire.ToServer, At: d.now(), Bytes: (*buf)[:n]})
+			t.Hand()
 		}
 		for _, piece := range slicer.Feed(wire.ToServer, (*buf)[:n]) {
 			whole = whole || piece.Done || piece.Opaque
@@ -34,7 +35,7 @@ func (d *door) turnAway(c net.Conn, id uint64, t *tape, f failure) {
 			break
 		}
 	}
-	t.last(har.Event{Conn: id, Dir: wire.ToClient, At: d.now(), End: har.EndUnknown, Note: f.note})
+	t.Last(har.Event{Conn: id, Dir: wire.ToClient, At: d.now(), End: har.EndUnknown, Note: f.note})
 	har.Reset(c, 0)
-	t.hand()
+	t.Hand()
 }

@@ -49,12 +49,12 @@ func (r *relay) refuse() {
 	if !due {
 		return
 	}
-	r.tape.last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndUnknown, Note: noteOrigin})
+	r.tape.Last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndUnknown, Note: noteOrigin})
 	r.client.write(wordsFor(notHere, fmt.Sprintf("this connection is one to %s, and %s needs one of its own", r.head.authority, other)))
 	r.client.closeWrite(har.EndFIN)
 	r.client.sock.SetReadDeadline(time.Now().Add(r.door.lateQuiet))
 	r.server.sock.Close()
-	r.tape.hand()
+	r.tape.Hand()
 	if r.refusing != nil {
 		r.refusing(other)
 	}

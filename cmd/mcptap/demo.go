@@ -85,7 +85,7 @@ func (a *app) demoRecord(file string, xs []*har.Exchange) (got [][]byte, err err
 	}
 	server := &replay.Player{Exchanges: xs}
 	_, err = withServer(server.Serve, server.Close, func(addr string) [][]byte {
-		door := &proxy.Reverse{To: &url.URL{Scheme: "http", Host: addr}, Record: tape.Record}
+		door := &proxy.Reverse{To: &url.URL{Scheme: "http", Host: addr}, Record: tape.Record, Offer: tape.Offer}
 		got, err = withServer(door.Serve, door.Close, func(addr string) [][]byte { return visit(addr, xs) })
 		return got
 	})

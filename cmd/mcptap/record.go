@@ -117,7 +117,7 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 		return err
 	}
 	o.greet(tape.name, to)
-	door := &proxy.Reverse{To: to, TLS: trust, Dial: dial, Record: tape.Record, Notice: func(s string) { o.notice("%s", s) }}
+	door := &proxy.Reverse{To: to, TLS: trust, Dial: dial, Record: tape.Record, Offer: tape.Offer, Notice: func(s string) { o.notice("%s", s) }}
 	code, err := o.serve(door.Serve, to.RequestURI())
 	return o.finish(tape, door.Close, code, err)
 }

@@ -112,7 +112,7 @@ func (a *app) recordForward(c *cobra.Command, o *recordOptions) error {
 		defer undo()
 	}
 	door := &proxy.Forward{CA: ca.Authority, TLS: trust, Only: o.only, Passthrough: o.passthrough, Dial: dial,
-		Record: tape.Record, Notice: func(s string) { o.notice("%s", s) }}
+		Record: tape.Record, Offer: tape.Offer, Notice: func(s string) { o.notice("%s", s) }}
 	code, err := o.serve(door.Serve, "")
 	return o.finish(tape, door.Close, code, err)
 }

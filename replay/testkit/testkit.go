@@ -94,7 +94,7 @@ func door(to *url.URL, l net.Listener, f *os.File) func() error {
 		return func() error { return err }
 	}
 	r := capture.NewRecorder(w, har.NewRedactor())
-	d := &proxy.Reverse{To: to, Record: r.Record}
+	d := &proxy.Reverse{To: to, Record: r.Record, Offer: r.Offer}
 	served := make(chan error, 1)
 	go func() { served <- d.Serve(l) }()
 	return func() error {
