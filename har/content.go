@@ -30,6 +30,9 @@ func DecodeContent(encoding string, body []byte, max int) ([]byte, error) {
 	if max <= 0 {
 		max = maxContent
 	}
+	if encoding == "" {
+		return body, nil
+	}
 	codings := strings.Split(encoding, ",")
 	if len(codings) > maxCodings {
 		return body, fmt.Errorf("%d content codings on top of one another: at most %d are undone: %w", len(codings), maxCodings, ErrContentLimit)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -117,7 +118,11 @@ func parseOne(text []byte, top gjson.Result) RPC {
 	m := members{text: text}
 	top.ForEach(m.add)
 	rpc.ID, rpc.Params, rpc.Result = m.known[idMember], m.known[paramsMember], m.known[resultMember]
-	rpc.Version, _ = m.known[versionMember].String()
+	if v := m.known[versionMember]; string(v.Raw) == `"2.0"` {
+		rpc.Version = "2.0"
+	} else {
+		rpc.Version, _ = v.String()
+	}
 	rpc.Method, _ = m.known[methodMember].String()
 	rpc.Extra, rpc.Duplicates = m.extra, m.duplicates
 	if e := m.known[errorMember]; e.Present() {
@@ -297,21 +302,37 @@ func (e *RPCError) refuse() string {
 // does not fail.
 func Lookup(text []byte, names ...string) Member {
 	at := Member{Raw: text}
-	for _, name := range names {
-		var found Member
-		gjson.Parse(view(at.Raw)).ForEach(func(k, v gjson.Result) bool {
-			if k.Type == gjson.String && k.Str == name {
-				found = member(at.Raw, v)
-				found.Off += at.Off
-			}
-			return true
-		})
-		if !found.Present() {
+	for i := range names {
+		var found [1]Member
+		Select(at.Raw, names[i:i+1], found[:])
+		if !found[0].Present() {
 			return Member{}
 		}
-		at = found
+		found[0].Off += at.Off
+		at = found[0]
 	}
 	return at
+}
+
+// Select is Lookup for several members of one object, in one walk: found takes them in the order of names.
+func Select(text []byte, names []string, found []Member) {
+	clear(found)
+	start := ValueStart(text, 0)
+	if start == len(text) || text[start] != '{' {
+		return
+	}
+	WalkObject(text, start, func(name []byte, at int) int {
+		end := ValueEnd(text, at)
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = unescapeName(name)
+		}
+		for i := range names {
+			if string(name) == names[i] && end > at {
+				found[i] = Member{Raw: text[at:end:end], Off: at}
+			}
+		}
+		return end
+	})
 }
 
 // MaxElements is how many elements of an array Elements gives at most.
@@ -331,10 +352,33 @@ func Elements(text []byte) []Member {
 	return out
 }
 
+// unescapeName gives the value of a member's name that has escapes.
+func unescapeName(name []byte) []byte {
+	quoted := slices.Concat([]byte(`"`), name, []byte(`"`))
+	s, _ := Member{Raw: quoted}.String()
+	return []byte(s)
+}
+
 // String returns the value of a JSON string, unescaped; ok is false for anything else.
 func (m Member) String() (s string, ok bool) {
-	if len(m.Raw) < 2 || m.Raw[0] != '"' || !gjson.ValidBytes(m.Raw) {
+	if len(m.Raw) < 2 || m.Raw[0] != '"' {
+		return "", false
+	}
+	if inner := m.Raw[1 : len(m.Raw)-1]; plain(inner) && m.Raw[len(m.Raw)-1] == '"' {
+		return string(inner), true
+	}
+	if !gjson.ValidBytes(m.Raw) {
 		return "", false
 	}
 	return gjson.ParseBytes(m.Raw).Str, true
+}
+
+// plain tells whether the inside of a JSON string stands for itself.
+func plain(inner []byte) bool {
+	for _, c := range inner {
+		if c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

@@ -77,6 +77,8 @@ type Message struct {
 	End      int      // the offset behind its last byte, or where the bytes ended or stopped making sense
 	Complete bool     // whole by its own framing; a ByClose message needs the connection's end
 	Faults   []string // those of the head, the body and the trailers
+
+	whole [1]Span // room for Body, of which most messages have one span
 }
 
 // A Piece is a run of fed bytes that belongs to one exchange. The pieces returned by one Feed lie side by side and

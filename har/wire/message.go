@@ -53,6 +53,7 @@ func wholeLines(b []byte) []byte { return b[:bytes.LastIndexByte(b, '\n')+1] }
 // readBody finds the body's spans and end. trailers is where the trailer section begins, or -1.
 func (m *Message) readBody(raw []byte, at int, r *reader) (trailers int) {
 	trailers = -1
+	m.Body = m.whole[:0]
 	for r.inBody && at < len(raw) {
 		n, k := r.more(raw[at:])
 		if k == broken {
@@ -67,6 +68,9 @@ func (m *Message) readBody(raw []byte, at int, r *reader) (trailers int) {
 		}
 	}
 	m.End = at
+	if len(m.Body) == 0 {
+		m.Body = nil
+	}
 	return trailers
 }
 
