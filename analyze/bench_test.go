@@ -97,7 +97,8 @@ func typical(n int) []step {
 		}
 		refused := probing(1, js("200 OK", failure(probe1, -32601, "Method not found")))
 		refused.client = client(s)
-		hello := initializing(js("200 OK", success("0", initResult), id))
+		refused.req = strings.Replace(refused.req, v2026, v2026+"mcp-method: server/discover\r\n"+agent, 1)
+		hello := initializing(js("200 OK", success("0", strings.Replace(initResult, `"tools":{}`, `"tools":{},"prompts":{}`, 1)), id))
 		hello.client = client(s)
 		scene = append(scene, refused, hello, legacy(`{"method":"notifications/initialized","jsonrpc":"2.0"}`, answer("202 Accepted", "", "")),
 			step{req: get(agent, id, v2025), resp: open(": ping\n\n"), end: har.EndClientFIN, client: client(s)},
@@ -107,7 +108,7 @@ func typical(n int) []step {
 			call := fmt.Sprintf(`{"method":"tools/call","params":{"name":"tool_%d","arguments":{"text":"ping %d"}},"jsonrpc":"2.0","id":%d}`, i, s, i+3)
 			scene = append(scene, legacy(call, reply(i, success(fmt.Sprint(i+3), text))))
 		}
-		scene = append(scene, step{req: strings.Replace(del(), session, agent+id, 1), resp: answer("200 OK", "", ""), client: client(s)})
+		scene = append(scene, step{req: strings.Replace(del(), session, agent+id+v2025, 1), resp: answer("200 OK", "", ""), client: client(s)})
 
 		modern := func(method, params string, id int, resp string) step {
 			named := "mcp-method: " + method + "\r\n"

@@ -171,9 +171,9 @@ func (f *facts) conformMessage(text []byte, from int, rpc *wire.RPC, byServer bo
 	if k.in == 0 || from >= len(text) || text[from] != '{' {
 		return
 	}
-	s := said{byServer: byServer, kind: rpc.Kind, method: clip(rpc.Method)}
+	s := said{byServer: byServer, kind: rpc.Kind, method: methodName(rpc.Method)}
 	if rpc.ID.Present() {
-		s.key = idKey(rpc.ID)
+		s.key = f.req.keyOf(rpc.ID)
 	}
 	switch {
 	case rpc.Result.Present():
@@ -322,7 +322,7 @@ func (f *facts) askedOf(key string) string {
 	if f.conf != nil && f.conf.asked != nil {
 		return f.conf.asked[key]
 	}
-	if slices.Contains(f.req.ids, key) {
+	if f.req.has(key) {
 		return f.req.method
 	}
 	return ""

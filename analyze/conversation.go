@@ -81,7 +81,7 @@ func (v *conversation) findRepeats() {
 		if len(c.inits) == 0 {
 			continue
 		}
-		lost := map[string]*facts{}
+		lost := map[callHash]*facts{}
 		for _, f := range prev.requests {
 			gone := f.sessionGone() || f.status == 404 && f.req.session != "" && f.req.era() == eraLegacy
 			if gone && lost[f.req.call] == nil {

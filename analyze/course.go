@@ -165,7 +165,10 @@ func (f *facts) consequence(next *facts, did Act) (repeated, connections int) {
 		what = next.connect.all
 	}
 	opened := map[uint64]bool{}
-	type call struct{ http, method, rest string }
+	type call struct {
+		http, method string
+		rest         callHash
+	}
 	asked := map[call]bool{}
 	for _, x := range f.connect.all {
 		if x.n >= next.n {

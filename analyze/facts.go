@@ -236,10 +236,10 @@ type facts struct {
 
 // reqFacts are what the request says.
 type reqFacts struct {
-	method    string // JSON-RPC
-	id        string // raw JSON; "" if absent
-	key       string // id for comparison: strings unescaped, numbers as sent
-	ids       []string
+	method    string   // JSON-RPC
+	id        string   // raw JSON; "" if absent
+	key       string   // id for comparison: strings unescaped, numbers as sent
+	ids       []string // of the requests of a batch, as keys
 	batch     bool
 	version   string // protocol version in the body
 	header    string // MCP-Protocol-Version
@@ -253,7 +253,7 @@ type reqFacts struct {
 	info      implementation
 	shape     string // member order, such as "jsonrpc,id,method"
 	params    string // first member of params
-	call      string // identity of the call: method and params but for volatile members
+	call      callHash
 	json      bool
 	kind      string // request, notification, result, error, batch, invalid, ""
 	dup       []duplicate

@@ -80,7 +80,7 @@ func (a *analysis) sessionLost(v *conversation, at int, lost *facts) {
 	if ini := next.inits[0]; ini.req.session != "" && ini.req.session == lost.req.session {
 		a.add(saying("session-renewed-with-old-id"), "session/expired", ini)
 	}
-	if repeats == 0 && lost.req.call != "" && next.wentOn(next.inits[0].n) && len(steps) == 1 {
+	if repeats == 0 && lost.req.call != 0 && next.wentOn(next.inits[0].n) && len(steps) == 1 {
 		t := saying("session-call-not-repeated")
 		t.message = fmt.Sprintf("the client began a new session after exchange %d and went on in it without repeating %s, which is lost", lost.n, lost.what())
 		x := a.add(t, rule, lost, lost.proof()...)

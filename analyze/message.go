@@ -47,30 +47,34 @@ const maxVersions = 32
 
 // readMessage judges one message as MCP clients with a strict schema do: JSON-RPC 2.0, no further top-level members, an
 // id that is a string or an integer, a result that is an object, an error with an integer code and a message.
-func readMessage(r *wire.RPC) message {
+func readMessage(r *wire.RPC, asked *reqFacts) message {
 	m := message{kind: replyInvalid, why: r.Why, rpc20: r.Version == "2.0", idState: "absent"}
 	switch {
 	case r.ID.Null():
 		m.idState = "null"
 	case r.ID.Present():
-		m.idState, m.key = "present", idKey(r.ID)
+		m.idState, m.key = "present", asked.keyOf(r.ID)
 	}
 	if !r.JSON {
 		m.kind = replyNotJSON
 		return m
 	}
 	m.readError(r)
-	m.method = clip(r.Method)
+	m.method = methodName(r.Method)
 	for _, d := range r.Duplicates {
 		m.dup = append(m.dup, duplicate{clip(d.Name), spanned{d.Last.Off, len(d.Last.Raw), true}})
 	}
-	if m.why = schemaFault(r); m.why != "" {
+	var result [resultMembers]wire.Member
+	if r.Result.Present() {
+		wire.Select(r.Result.Raw, resultNames[:], result[:])
+	}
+	if m.why = schemaFault(r, result[metaMember]); m.why != "" {
 		return m
 	}
 	switch r.Kind {
 	case wire.Result:
 		m.kind = replyResult
-		m.readResult(r.Result.Raw)
+		m.readResult(r.Result.Raw, &result)
 	case wire.Error:
 		m.kind = replyError
 	default:
@@ -79,8 +83,19 @@ func readMessage(r *wire.RPC) message {
 	return m
 }
 
-// schemaFault says in words why a message is not valid, "" if it is.
-func schemaFault(r *wire.RPC) string {
+// The members of a result that every result is asked for.
+const (
+	metaMember = iota
+	supportedMember
+	protocolMember
+	isErrorMember
+	resultMembers
+)
+
+var resultNames = [resultMembers]string{"_meta", "supportedVersions", "protocolVersion", "isError"}
+
+// schemaFault says in words why a message is not valid, "" if it is. meta is the _meta of its result.
+func schemaFault(r *wire.RPC, meta wire.Member) string {
 	if r.Kind == wire.Invalid || r.Kind == wire.Batch {
 		if r.Why == "" {
 			return "not a JSON-RPC 2.0 message"
@@ -98,7 +113,7 @@ func schemaFault(r *wire.RPC) string {
 		if !isObject(r.Result.Raw) {
 			return "result is not an object"
 		}
-		if meta := wire.Lookup(r.Result.Raw, "_meta"); meta.Present() && !isObject(meta.Raw) {
+		if meta.Present() && !isObject(meta.Raw) {
 			return "_meta is not an object"
 		}
 	case wire.Error:
@@ -147,18 +162,18 @@ const codeUnsupportedVersion = -32022
 
 const codeMethodNotFound = -32601
 
-func (m *message) readResult(result []byte) {
-	if v := wire.Lookup(result, "supportedVersions"); v.Present() {
+func (m *message) readResult(result []byte, members *[resultMembers]wire.Member) {
+	if v := members[supportedMember]; v.Present() {
 		m.versions, m.named = stringList(v)
 		m.discover = m.named && validDiscover(result)
 		m.info = readInfo(wire.Lookup(result, "_meta", "io.modelcontextprotocol/serverInfo").Raw)
-	} else if s, ok := wire.Lookup(result, "protocolVersion").String(); ok {
+	} else if s, ok := members[protocolMember].String(); ok {
 		info := wire.Lookup(result, "serverInfo").Raw
 		m.info = readInfo(info)
 		m.versions, m.named = []string{clip(s)}, true
 		m.init = isObject(wire.Lookup(result, "capabilities").Raw) && validInfo(info)
 	}
-	m.toolErr = string(wire.Lookup(result, "isError").Raw) == "true"
+	m.toolErr = string(members[isErrorMember].Raw) == "true"
 }
 
 // validDiscover tells whether a result is a DiscoverResult: capabilities is an object of objects, instructions a string.
@@ -211,6 +226,22 @@ func stringList(m wire.Member) (list []string, ok bool) {
 func saysGone(text string) bool {
 	t := strings.ToLower(text)
 	return strings.Contains(t, "unknown or expired mcp session") || strings.Contains(t, "session not found")
+}
+
+// methodName is clip for the name of a JSON-RPC method: one that a revision knows needs no copy.
+func methodName(s string) string {
+	if row := shapes().byMethod[s]; row != nil {
+		return row.Method
+	}
+	return clip(s)
+}
+
+// keyOf is idKey for a message that most likely answers r.
+func (r *reqFacts) keyOf(id wire.Member) string {
+	if r.id != "" && string(id.Raw) == r.id {
+		return r.key
+	}
+	return idKey(id)
 }
 
 // idKey makes ids comparable: strings by their value, everything else as sent.

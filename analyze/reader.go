@@ -238,7 +238,7 @@ func (l *laxReading) answer(m *laxMessage, e *laxError, id string, msg message) 
 }
 
 func (l *laxReading) own(id string) bool {
-	for _, key := range l.f.req.ids {
+	for _, key := range l.f.req.keys() {
 		if n, err := strconv.ParseFloat(key, 64); err == nil && key[0] != '"' {
 			key = strconv.FormatInt(int64(n), 10)
 		}

@@ -127,13 +127,13 @@ func (m *message) relocate(at func(spanned) spanned) {
 // whole batch invalid (typescript-sdk #2571).
 func (f *facts) pick(rpc *wire.RPC) (message, set) {
 	if rpc.Kind != wire.Batch {
-		m := readMessage(rpc)
+		m := readMessage(rpc, &f.req)
 		return m, f.correlate(&m)
 	}
 	f.odd, f.batch = true, true
 	best, kind := message{kind: replyNo, why: "an array without a reply"}, replyNo
 	for i := range rpc.Items {
-		m := readMessage(&rpc.Items[i])
+		m := readMessage(&rpc.Items[i], &f.req)
 		k := f.correlate(&m)
 		if k == replyInvalid {
 			m.why = "an element of the array is not valid: " + m.why
@@ -154,7 +154,7 @@ func (f *facts) correlate(m *message) set {
 	switch {
 	case m.idState != "present":
 		return replyIDAbsent
-	case slices.Contains(f.req.ids, m.key):
+	case f.req.has(m.key):
 		return m.kind
 	}
 	return replyOtherID
@@ -180,7 +180,7 @@ func (f *facts) readStream(v *har.View) {
 	f.body = "event-stream"
 	f.endpoint = endpointAbsent
 	events := v.Events()
-	own := len(f.req.ids) > 0
+	own := f.req.key != ""
 	found := false
 	flow := f.newFlow(v)
 	for i := range events {
@@ -310,7 +310,7 @@ func (f *facts) eventMessage(v *har.View, e *wire.Event) (message, set) {
 	if rpc.TooLarge() {
 		f.limit = clip(rpc.Why)
 	}
-	m := readMessage(&rpc)
+	m := readMessage(&rpc, &f.req)
 	kind := f.correlate(&m)
 	if rpc.Kind == wire.Batch || !rpc.JSON {
 		kind = replyInvalid // an event carries one message

@@ -3,6 +3,7 @@ package analyze
 import (
 	"bytes"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,14 +79,41 @@ func (r *reqFacts) read(rpc *wire.RPC) {
 			r.requests = 1
 		}
 	}
-	r.method = clip(rpc.Method)
+	r.method = methodName(rpc.Method)
 	if rpc.ID.Present() {
-		r.id, r.key = clip(string(rpc.ID.Raw)), idKey(rpc.ID)
-		r.ids = []string{r.key}
-		s, _ := rpc.ID.String()
-		r.probeID = strings.HasPrefix(s, probePrefix)
+		r.readID(rpc.ID)
+		r.probeID = strings.HasPrefix(r.key, `"`+probePrefix)
 	}
 	r.readParams(rpc)
+}
+
+// readID keeps an id as sent and as a key. Most share their bytes.
+func (r *reqFacts) readID(id wire.Member) {
+	r.id = clip(string(id.Raw))
+	switch {
+	case len(r.id) != len(id.Raw) || strings.IndexByte(r.id, '\\') >= 0:
+		r.key = idKey(id)
+	case r.id[0] == '"':
+		r.key = r.id[:len(r.id)-1]
+	default:
+		r.key = r.id
+	}
+}
+
+// has tells whether the key is that of one of the ids.
+func (r *reqFacts) has(key string) bool {
+	return key != "" && key == r.key || slices.Contains(r.ids, key)
+}
+
+// keys lists the keys of all ids.
+func (r *reqFacts) keys() []string {
+	switch {
+	case r.ids != nil:
+		return r.ids
+	case r.key != "":
+		return []string{r.key}
+	}
+	return nil
 }
 
 // readBatch takes a batch for what its first request is, or its first message if there is none.
@@ -94,15 +122,15 @@ func (r *reqFacts) readBatch(items []wire.RPC) {
 		it := &items[i]
 		if it.Kind == wire.Request {
 			if r.requests++; r.requests == 1 {
-				r.method = clip(it.Method)
-				r.id, r.key = clip(string(it.ID.Raw)), idKey(it.ID)
+				r.method = methodName(it.Method)
+				r.readID(it.ID)
 				r.readParams(it)
 			}
 			r.ids = append(r.ids, idKey(it.ID))
 		}
 	}
 	if r.requests == 0 && len(items) > 0 {
-		r.method = clip(items[0].Method)
+		r.method = methodName(items[0].Method)
 		if items[0].Kind == wire.Result || items[0].Kind == wire.Error {
 			r.kind = "result"
 		}
@@ -128,19 +156,33 @@ func (r *reqFacts) readParams(rpc *wire.RPC) {
 		r.cursor = wire.Lookup(p, "cursor").Present()
 	}
 	if r.method != "" && rpc.ID.Present() {
-		r.call = callKey(r.method, p)
+		r.call = callOf(r.method, p)
 	}
 }
 
-// callKey identifies a call by its method and what it asks for, so that a repetition is known as one: name, uri and
-// arguments, without ids and _meta.
-func callKey(method string, params []byte) string {
-	h := fnv.New64a()
-	for _, name := range []string{"name", "uri", "arguments", "cursor", "ref", "argument", "level"} {
-		h.Write(wire.Lookup(params, name).Raw)
-		h.Write([]byte{0})
+// A callHash identifies a call by its method and what it asks for, so that a repetition is known as one; 0 is no call.
+type callHash uint64
+
+// callNames are the members of params that tell one call from another: not ids, not _meta.
+var callNames = [...]string{"name", "uri", "arguments", "cursor", "ref", "argument", "level"}
+
+func callOf(method string, params []byte) callHash {
+	var said [len(callNames)]wire.Member
+	wire.Select(params, callNames[:], said[:])
+	h := callHash(14695981039346656037).add([]byte(method))
+	for i := range said {
+		h = h.add(said[i].Raw)
 	}
-	return method + "#" + strconv.FormatUint(h.Sum64(), 36)
+	return max(h, 1)
+}
+
+// add goes on with FNV-1a over b and what ends it.
+func (h callHash) add(b []byte) callHash {
+	const prime = 1099511628211
+	for _, c := range b {
+		h = (h ^ callHash(c)) * prime
+	}
+	return h * prime
 }
 
 func fingerprint(b []byte) string {
