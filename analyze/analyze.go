@@ -84,6 +84,7 @@ type analysis struct {
 	byN           map[int]*facts
 	chosen        []*Policy
 	findings      []Finding
+	lastJudged    [oauth + 1]judged // of each class
 }
 
 func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {

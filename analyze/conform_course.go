@@ -118,7 +118,7 @@ func (s *spoken) orderRules(f *facts, in set, head Evidence) {
 	r := &f.req
 	asks := f.class == request || f.class == optional
 	if asks && r.key != "" && r.session != "" && !f.superseded && f.followed == nil {
-		key := r.session + " " + r.key
+		key := pair{r.session, r.key}
 		if prev := s.ids[key]; prev != nil && prev.status/100 == 2 {
 			s.breaks("conform/request-id", in, f, r.id, head)
 		} else if len(s.ids) < maxIDs {
@@ -233,6 +233,9 @@ func (s *spoken) toolRules(f *facts, in set) {
 
 // spokenRules check each message of the server.
 func (s *spoken) spokenRules(f *facts, in set) {
+	if len(f.conf.said) == 0 {
+		return
+	}
 	progress := map[string]float64{}
 	first := true
 	for i := range f.conf.said {

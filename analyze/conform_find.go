@@ -61,12 +61,12 @@ type spoken struct {
 	modern     bool // the server showed that it speaks a modern revision
 	tokens     map[string]bool
 	asked      map[string]string // server requests: id and method
-	ids        map[string]*facts // requests by session and id
+	ids        map[pair]*facts   // requests by session and id
 	outputs    map[string]bool   // tools that declare an outputSchema
 }
 
 func (k *conformance) connect(c *connect, outputs map[string]bool) {
-	s := &spoken{conformance: k, c: c, tokens: map[string]bool{}, asked: map[string]string{}, ids: map[string]*facts{}, outputs: outputs}
+	s := &spoken{conformance: k, c: c, tokens: map[string]bool{}, asked: map[string]string{}, ids: map[pair]*facts{}, outputs: outputs}
 	s.settle()
 	for _, f := range c.all {
 		if f.class == other && f.conf != nil && f.conf.rpc20 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcptap/mcptap/har/wire"
 )
@@ -30,6 +31,9 @@ type shapeMatch struct {
 	more     int
 }
 
+// shapeMatches are matches that are not at work.
+var shapeMatches = sync.Pool{New: func() any { return &shapeMatch{} }}
+
 // A pathStep is one step of a path: a member's name as written, or an index.
 type pathStep struct {
 	name  []byte
@@ -50,10 +54,13 @@ func matchAt(text []byte, at int, s *shape, in set) []breach {
 	if in == 0 {
 		return nil
 	}
-	m := shapeMatch{text: text}
-	m.path = m.room[:0]
+	m := shapeMatches.Get().(*shapeMatch)
+	m.text, m.path = text, m.room[:0]
 	m.object(at, s, in)
-	return m.breaches
+	breaches := m.breaches
+	m.text, m.breaches, m.more = nil, nil, 0
+	shapeMatches.Put(m)
+	return breaches
 }
 
 // value checks the value at an offset and gives the offset behind it.

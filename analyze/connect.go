@@ -21,7 +21,7 @@ type connect struct {
 	streams  []*facts // GET without Last-Event-ID
 	requests []*facts // request, optional-method, and discover in mid-session
 	strays   []stray  // replies on streams that answer nobody, or once more
-	sessions []string // ids that the server gave out or the client sent
+	sessions []string // the first maxSessions ids that the server gave out or the client sent
 	conv     *conversation
 }
 
@@ -49,11 +49,14 @@ func (c *connect) add(f *facts) {
 		c.info, c.infoKnown = f.req.info, true
 	}
 	for _, id := range [...]string{f.req.session, f.issued} {
-		if id != "" && !slices.Contains(c.sessions, id) {
+		if id != "" && len(c.sessions) < maxSessions && !slices.Contains(c.sessions, id) {
 			c.sessions = append(c.sessions, id)
 		}
 	}
 }
+
+// maxSessions bounds the session ids kept of one connect, which has one if client and server do as they should.
+const maxSessions = 256
 
 // decisive gives the last of a step's exchanges that was not followed up by the same step.
 func decisive(list []*facts) *facts {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A ruleFinding is the finding that a rule of the policy recommended stands for.
@@ -226,6 +227,23 @@ func isResponse(f *facts) bool  { return f.class == response }
 func acceptsBoth(f *facts) bool { return f.status == 406 && f.acceptsBoth() }
 func acceptsOne(f *facts) bool  { return f.status == 406 && !f.acceptsBoth() }
 
+// findingsOf gives what each rule stands for.
+var findingsOf = sync.OnceValue(func() map[string]ruleStands {
+	of := map[string]ruleStands{}
+	for i := range besideFindings {
+		t := &besideFindings[i]
+		of[t.rule] = ruleStands{beside: append(of[t.rule].beside, t)}
+	}
+	for i := range ruleFindings {
+		t := &ruleFindings[i]
+		of[t.rule] = ruleStands{of[t.rule].beside, append(of[t.rule].own, t)}
+	}
+	return of
+})
+
+// ruleStands are the findings that a rule stands for: each of beside whose condition holds, and the first such of own.
+type ruleStands struct{ beside, own []*ruleFinding }
+
 // findByRule reports what the recommended policy's rule for an exchange stands for.
 func (a *analysis) findByRule(p *Policy, f *facts) {
 	if f.superseded {
@@ -245,14 +263,14 @@ func (a *analysis) findByRule(p *Policy, f *facts) {
 	if a.findUnread(v.Rule, f) {
 		return
 	}
-	for i := range besideFindings {
-		if t := &besideFindings[i]; t.rule == v.Rule && t.when(f) {
+	stands := findingsOf()[v.Rule]
+	for _, t := range stands.beside {
+		if t.when(f) {
 			a.add(t.template, v.Rule, f, f.proof()...)
 		}
 	}
-	for i := range ruleFindings {
-		t := &ruleFindings[i]
-		if t.rule != v.Rule || t.when != nil && !t.when(f) {
+	for _, t := range stands.own {
+		if t.when != nil && !t.when(f) {
 			continue
 		}
 		x := a.add(t.template, v.Rule, f, f.proof()...)
@@ -286,18 +304,19 @@ func (f *facts) fromBetween() bool {
 // endedConnect tells whether the client's connect failed at this exchange.
 func (f *facts) endedConnect() bool {
 	c := f.connect
-	if c == nil || c.observed().Outcome != Failed {
+	if c == nil {
 		return false
 	}
+	last := false
 	switch f.class {
 	case probe:
-		return f == decisive(c.probes) && len(c.inits) == 0
+		last = f == decisive(c.probes) && len(c.inits) == 0
 	case initialize, initialized:
-		return true
+		last = true
 	case getStream:
-		return len(c.inits) == 0
+		last = len(c.inits) == 0
 	}
-	return false
+	return last && c.observed().Outcome == Failed
 }
 
 // proof names the bytes behind a verdict: the error member or the event, else the status line and the body.

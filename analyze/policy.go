@@ -43,7 +43,8 @@ type Policy struct {
 
 	Rules []Rule `json:"rules"`
 
-	reader reader
+	reader  reader
+	byClass [oauth + 1][]*Rule // the rules that speak of a class, in order
 }
 
 // A Rule is one row of a policy: a situation and what it leads to. Its ID is a lasting name of the situation; several
@@ -60,7 +61,8 @@ type Rule struct {
 	Source    string   `json:"source,omitempty"` // pull request, package version or place in the specification
 	Cases     []string `json:"cases,omitempty"`  // rows of the seed tables that this rule decides
 
-	match matcher
+	match     matcher
+	versioned bool // the verdict has a version to be filled in
 }
 
 //go:embed policies/*.json
@@ -266,9 +268,22 @@ func (p *Policy) compile() error {
 		if err != nil {
 			return fmt.Errorf("rule %s: %w", x.ID, err)
 		}
-		x.match = m
+		x.match, x.versioned = m, strings.Contains(x.Verdict, "VERSION")
 	}
+	p.index()
 	return nil
+}
+
+// index finds the rules of each class.
+func (p *Policy) index() {
+	p.byClass = [oauth + 1][]*Rule{}
+	for i := range p.Rules {
+		for c := range p.byClass {
+			if p.Rules[i].match.class&(1<<c) != 0 {
+				p.byClass[c] = append(p.byClass[c], &p.Rules[i])
+			}
+		}
+	}
 }
 
 // verdictWords are the verdicts that a rule may state.

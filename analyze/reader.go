@@ -73,7 +73,8 @@ func (f *facts) plainReply(v *har.View) bool {
 	if f.kind&(replyResult|replyError) == 0 || f.odd || f.encoding != "" || len(f.stream) > 0 || f.eventEnd != eventPlain {
 		return false
 	}
-	return f.via == viaBody || f.via == viaEvent && bytes.IndexByte(v.Response.Payload(v.X.Response.Raw), '\r') < 0
+	body, _ := v.ResponseBody()
+	return f.via == viaBody || f.via == viaEvent && bytes.IndexByte(body, '\r') < 0
 }
 
 // differs compares what conditions of rules can see of two readings.

@@ -361,9 +361,17 @@ func lineWithoutColon(stream []byte) bool {
 	if bytes.HasPrefix(stream, []byte("\uFEFF")) {
 		return true
 	}
-	for line := range bytes.FieldsFuncSeq(stream, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if !bytes.ContainsRune(line, ':') {
-			return true
+	for len(stream) > 0 {
+		line := stream
+		if n := bytes.IndexByte(stream, '\n'); n >= 0 {
+			line, stream = stream[:n], stream[n+1:]
+		} else {
+			stream = nil
+		}
+		for part := range bytes.SplitSeq(line, []byte("\r")) {
+			if len(part) > 0 && bytes.IndexByte(part, ':') < 0 {
+				return true
+			}
 		}
 	}
 	return false

@@ -3,6 +3,8 @@ package analyze
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/mcptap/mcptap/har"
 )
@@ -66,7 +68,7 @@ type Exchange struct {
 	At           int64              `json:"at_ms"`          // when its request began, since the first exchange's did
 	Class        string             `json:"class"`
 	Observation  Observation        `json:"observation"`
-	Verdicts     map[string]Verdict `json:"verdicts"` // by policy
+	Verdicts     map[string]Verdict `json:"verdicts"` // by policy; exchanges share maps, so do not change them
 }
 
 // An Observation is what happened, without any policy's view of it.
@@ -130,6 +132,7 @@ func (a *analysis) report() *Report {
 	for _, v := range a.conversations {
 		r.Conversations = append(r.Conversations, a.conversation(v))
 	}
+	r.Exchanges = slices.Grow(r.Exchanges, len(a.facts))
 	for _, f := range a.facts {
 		r.Exchanges = append(r.Exchanges, a.exchange(f))
 	}
@@ -171,19 +174,46 @@ func othersThan(c *connect, name string) map[Outcome][]string {
 	return others
 }
 
+var noVerdicts = map[string]Verdict{}
+
 func (a *analysis) exchange(f *facts) Exchange {
-	x := Exchange{N: f.n, At: f.started.Sub(a.facts[0].started).Milliseconds(), Class: f.class.String(), Observation: f.observation(), Verdicts: map[string]Verdict{}}
+	x := Exchange{N: f.n, At: f.started.Sub(a.facts[0].started).Milliseconds(), Class: f.class.String(), Observation: f.observation(), Verdicts: noVerdicts}
 	var v *conversation
 	if f.connect != nil && f.connect.conv != nil {
 		v = f.connect.conv
 		x.Conversation = v.id
 	}
 	if f.class != other {
-		for _, p := range a.policiesFor(v) {
-			x.Verdicts[p.Name] = p.judge(f)
-		}
+		x.Verdicts = a.verdicts(f, a.policiesFor(v))
 	}
 	return x
+}
+
+// A judged is a set of verdicts with the map that exchanges which have no others share.
+type judged struct {
+	policies []*Policy
+	verdicts []Verdict
+	byName   map[string]Verdict
+}
+
+// verdicts judges an exchange. Most are judged as the last one of their class was.
+func (a *analysis) verdicts(f *facts, policies []*Policy) map[string]Verdict {
+	last := &a.lastJudged[f.class]
+	same := slices.Equal(last.policies, policies)
+	last.policies = policies
+	last.verdicts = slices.Grow(last.verdicts[:0], len(policies))[:len(policies)]
+	for i, p := range policies {
+		v := p.judge(f)
+		same = same && last.verdicts[i] == v
+		last.verdicts[i] = v
+	}
+	if !same {
+		last.byName = make(map[string]Verdict, len(policies))
+		for i, p := range policies {
+			last.byName[p.Name] = last.verdicts[i]
+		}
+	}
+	return last.byName
 }
 
 func (f *facts) observation() Observation {
@@ -197,7 +227,7 @@ func (f *facts) observation() Observation {
 		Framing: f.faults, Late: f.late, Duration: f.finished.Sub(f.started).Milliseconds(), Request: f.reqBytes,
 		Response: f.respBytes, Notes: f.notes,
 	}
-	if json.Valid([]byte(f.req.id)) {
+	if !strings.HasSuffix(f.req.id, "…") || json.Valid([]byte(f.req.id)) { // else it was clipped
 		o.RPCID = json.RawMessage(f.req.id)
 	}
 	if f.class != other && f.class != oauth && f.req.kind != "" {

@@ -126,6 +126,7 @@ func TestMutations(t *testing.T) {
 			turned.Rules[i].Verdict = "inconclusive"
 			without.Rules = slices.Delete(slices.Clone(p.Rules), i, i+1)
 			for how, mutant := range map[string]*Policy{"turned over": &turned, "taken out": &without} {
+				mutant.index()
 				noticed := false
 				for j := 0; j < len(cases) && !noticed; j++ {
 					v := mutant.judge(cases[j].f)

@@ -22,14 +22,14 @@ type Verdict struct {
 // search: what comes after it must not be guessed.
 func (p *Policy) judge(f *facts) Verdict {
 	f = f.seenBy(p)
-	for i := range p.Rules {
-		x := &p.Rules[i]
+	for _, x := range p.byClass[f.class] {
 		switch x.match.eval(f, p) {
 		case har.True:
-			return Verdict{
-				Verdict: strings.Replace(x.Verdict, "VERSION", cmp.Or(p.version(f), f.req.version), 1), Rule: x.ID, Tentative: x.Tentative,
-				Error: x.Error, Why: x.because(f), Level: x.Level, Source: x.Source,
+			v := Verdict{Verdict: x.Verdict, Rule: x.ID, Tentative: x.Tentative, Error: x.Error, Why: x.because(f), Level: x.Level, Source: x.Source}
+			if x.versioned {
+				v.Verdict = strings.Replace(x.Verdict, "VERSION", cmp.Or(p.version(f), f.req.version), 1)
 			}
+			return v
 		case har.Unknown:
 			return Verdict{Verdict: "inconclusive", Why: "rule " + x.ID + " hangs on bytes that were not captured"}
 		}
