@@ -239,7 +239,7 @@ type reqFacts struct {
 	method    string   // JSON-RPC
 	id        string   // raw JSON; "" if absent
 	key       string   // id for comparison: strings unescaped, numbers as sent
-	ids       []string // of the requests of a batch, as keys
+	batchIDs  []string // of the requests of a batch, as keys
 	batch     bool
 	version   string // protocol version in the body
 	header    string // MCP-Protocol-Version

@@ -39,7 +39,7 @@ func (a *analysis) findIDs(f *facts) {
 	if r.requests > 0 && f.status == 202 && f.kind&(replyResult|replyError) == f.kind && f.kind != 0 && f.via&(viaBody|viaEvent) != 0 && f.via != anyVia {
 		a.add(saying("reply-in-202-body"), "", f, f.statusAt, f.bodyAt)
 	}
-	if f.kind == replyOtherID && slices.ContainsFunc(r.ids, func(id string) bool { return id != f.reply.key && bareID(id) == bareID(f.reply.key) }) {
+	if f.kind == replyOtherID && slices.ContainsFunc(r.keys(), func(id string) bool { return id != f.reply.key && bareID(id) == bareID(f.reply.key) }) {
 		t := saying("reply-id-type")
 		t.message = fmt.Sprintf("the reply to %s has the id %s, the request %s: another type, which clients that compare types do not match", f.what(), idText(f.reply.key), idText(r.key))
 		a.add(t, "", f, f.reply.at)
@@ -140,7 +140,7 @@ func (a *analysis) findUnanswered(c *connect) {
 	last := time.Time{}
 	for _, f := range c.all {
 		if f.class == response {
-			for _, id := range append(f.req.ids, f.req.key) {
+			for _, id := range f.req.keys() {
 				answered[id] = true
 			}
 		}

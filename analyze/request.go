@@ -102,14 +102,14 @@ func (r *reqFacts) readID(id wire.Member) {
 
 // has tells whether the key is that of one of the ids.
 func (r *reqFacts) has(key string) bool {
-	return key != "" && key == r.key || slices.Contains(r.ids, key)
+	return key != "" && key == r.key || slices.Contains(r.batchIDs, key)
 }
 
 // keys lists the keys of all ids.
 func (r *reqFacts) keys() []string {
 	switch {
-	case r.ids != nil:
-		return r.ids
+	case r.batchIDs != nil:
+		return r.batchIDs
 	case r.key != "":
 		return []string{r.key}
 	}
@@ -126,7 +126,7 @@ func (r *reqFacts) readBatch(items []wire.RPC) {
 				r.readID(it.ID)
 				r.readParams(it)
 			}
-			r.ids = append(r.ids, idKey(it.ID))
+			r.batchIDs = append(r.batchIDs, idKey(it.ID))
 		}
 	}
 	if r.requests == 0 && len(items) > 0 {
