@@ -30,11 +30,12 @@ func Analyze(exchanges iter.Seq2[*har.Exchange, error], o Options) (*Report, err
 		return nil, err
 	}
 	var all []*facts
+	observer := newObserver()
 	for x, err := range exchanges {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, observe(x))
+		all = append(all, observer.observe(x))
 	}
 	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
 	a := newAnalysis(all, chosen, o)

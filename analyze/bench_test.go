@@ -73,8 +73,9 @@ func BenchmarkKept(b *testing.B) {
 // observed gives the facts of exchanges.
 func observed(xs []*har.Exchange) []*facts {
 	var all []*facts
+	observer := newObserver()
 	for _, x := range xs {
-		all = append(all, observe(x))
+		all = append(all, observer.observe(x))
 	}
 	return all
 }

@@ -84,15 +84,15 @@ func (f *facts) conform() *conformed {
 }
 
 // conformRequest holds the messages of a POST against their shapes.
-func (f *facts) conformRequest(v *har.View, body []byte, rpc *wire.RPC) {
+func (f *facts) conformRequest(o *observer, v *har.View, body []byte, rpc *wire.RPC) {
 	if !rpc.JSON {
 		return
 	}
 	k := f.conform()
 	h := &v.Request.Head
-	k.methodIs, k.nameIs = clip(h.Get("Mcp-Method")), headerText(h.Get("Mcp-Name"))
+	k.methodIs, k.nameIs = o.text(h.Get("Mcp-Method")), o.text(headerText(h.Get("Mcp-Name")))
 	k.rpc20 = rpc.Version == "2.0"
-	k.readParams(f, rpc)
+	k.readParams(o, f, rpc)
 	f.conformText(body, rpc, false, func(s spanned) spanned {
 		raw, ok := v.At(wire.ToServer, wire.Span{Off: s.off, Len: s.len})
 		return spanned{raw.Off, raw.Len, ok}
@@ -107,21 +107,22 @@ func headerText(s string) string {
 			return clip(string(text))
 		}
 	}
-	return clip(s)
+	return s
 }
 
-func (k *conformed) readParams(f *facts, rpc *wire.RPC) {
+func (k *conformed) readParams(o *observer, f *facts, rpc *wire.RPC) {
 	p := rpc.Params.Raw
 	if !isObject(p) {
 		return
 	}
-	name := wire.Lookup(p, "name")
+	names := [...]string{"name", "_meta"}
 	if rpc.Method == "resources/read" {
-		name = wire.Lookup(p, "uri")
+		names[0] = "uri"
 	}
-	text, _ := name.String()
-	k.name = clip(text)
-	meta := wire.Lookup(p, "_meta").Raw
+	var said [len(names)]wire.Member
+	wire.Select(p, names[:], said[:])
+	k.name = o.value(said[0])
+	meta := said[1].Raw
 	if token := wire.Lookup(meta, "progressToken"); token.Present() {
 		k.token = idKey(token)
 	}

@@ -57,6 +57,7 @@ func Explain(exchanges iter.Seq2[*har.Exchange, error], n int, o Options) (e *Ex
 		return nil, false, err
 	}
 	var all []*facts
+	observer := newObserver()
 	var raw *har.Exchange
 	for x, err := range exchanges {
 		if err != nil {
@@ -65,7 +66,7 @@ func Explain(exchanges iter.Seq2[*har.Exchange, error], n int, o Options) (e *Ex
 		if x.N == n {
 			raw = x
 		}
-		all = append(all, observe(x))
+		all = append(all, observer.observe(x))
 	}
 	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
 	a := newAnalysis(all, chosen, o)

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,14 +13,18 @@ import (
 )
 
 // observe reads an exchange once and keeps what any policy or finding may ask. The result holds none of its bytes.
-func observe(x *har.Exchange) *facts {
+func observe(x *har.Exchange) *facts { return newObserver().observe(x) }
+
+// observe is the function of that name.
+func (o *observer) observe(x *har.Exchange) *facts {
 	v := x.View()
 	if v.Stdio {
-		return observeStdio(x, v)
+		return o.observeStdio(x, v)
 	}
+	at, server := o.address(x.URL), o.text(x.Server)
 	f := &facts{
-		n: x.N, conn: x.Conn, client: hostOf(x.Client), server: strings.Clone(x.Server),
-		started: x.Started, end: x.End, complete: v.Complete, late: v.Late, httpMethod: clip(x.Method),
+		n: x.N, conn: x.Conn, client: o.text(hostOf(x.Client)), server: server, url: at.url, query: at.query, origin: cmp.Or(at.origin, server),
+		started: x.Started, end: x.End, complete: v.Complete, late: v.Late, httpMethod: o.text(x.Method),
 		transport: overHTTP, reqBytes: len(x.Request.Raw), respBytes: len(x.Response.Raw),
 		replyAt: -1, retryMS: -1, endpoint: anyEndpoint,
 	}
@@ -29,10 +34,9 @@ func observe(x *har.Exchange) *facts {
 	if v.Request == nil || v.Request.Proto == "HTTP/2.0" {
 		f.requestAlien = alienOf(x.Request.Raw)
 	}
-	f.readURL(x.URL)
-	f.readRequest(v)
+	f.readRequest(o, v)
 	f.readTimes(x, v)
-	f.readAnswer(x, v)
+	f.readAnswer(o, x, v)
 	f.readAnswerHead(v)
 	f.classify()
 	f.readReply(v)
@@ -47,19 +51,19 @@ func hostOf(addr string) string {
 	if i := strings.LastIndexByte(addr, ':'); i > 0 {
 		addr = addr[:i]
 	}
-	return strings.Clone(addr)
+	return addr
 }
 
-func (f *facts) readURL(s string) {
-	f.url = clipLong(s)
-	if i := strings.IndexByte(f.url, '#'); i >= 0 {
-		f.url = f.url[:i]
+// addressOf takes a URL apart; what is behind # is left out.
+func addressOf(s string) address {
+	s = clipLong(s)
+	if i := strings.IndexByte(s, '#'); i >= 0 {
+		s = s[:i]
 	}
-	f.url, f.query, _ = strings.Cut(f.url, "?")
-	f.origin = originOf(f.url)
-	if f.origin == "" {
-		f.origin = f.server
-	}
+	var a address
+	a.url, a.query, _ = strings.Cut(s, "?")
+	a.origin = originOf(a.url)
+	return a
 }
 
 // originOf gives scheme and host of an absolute URL, "" for anything else.
@@ -136,7 +140,7 @@ func arrival(x *har.Exchange, off int) time.Duration {
 }
 
 // readAnswer finds how much of an answer came and what kind of body it has.
-func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
+func (f *facts) readAnswer(o *observer, x *har.Exchange, v *har.View) {
 	f.answer = answerOf(x, v)
 	for i := range v.Interim {
 		f.interim = append(f.interim, v.Interim[i].Status)
@@ -150,11 +154,11 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 		return
 	}
 	h := &v.Response.Head
-	f.status, f.reason, f.headBytes = h.Status, reasonOf(h), h.Len
+	f.status, f.reason, f.headBytes = h.Status, o.text(h.Reason), h.Len
 	f.mediaType, f.media = mediaOf(h)
 	f.served = servedBy(h)
-	f.encoding = clip(h.Get("Content-Encoding"))
-	f.retry, f.challenge, f.issued = clip(h.Get("Retry-After")), clip(h.Get("WWW-Authenticate")), clip(h.Get("Mcp-Session-Id"))
+	f.encoding = o.text(h.Get("Content-Encoding"))
+	f.retry, f.challenge, f.issued = o.text(h.Get("Retry-After")), o.text(h.Get("WWW-Authenticate")), o.text(h.Get("Mcp-Session-Id"))
 	f.faults = v.Response.Faults
 	if p := h.Proto; p != "HTTP/1.1" && p != "HTTP/1.0" && p != "HTTP/2.0" && p != "HTTP/0.9" {
 		f.faults = append(slices.Clone(f.faults), "unknown HTTP version")
@@ -172,19 +176,6 @@ func (f *facts) readAnswer(x *har.Exchange, v *har.View) {
 		f.statusAt = spanned{v.Response.Off, n + 1, true}
 	}
 	f.bodyAt = spanned{v.Response.Off + v.Response.Len, v.Response.End - v.Response.Off - v.Response.Len, true}
-}
-
-// reasonOf gives the reason phrase. The most frequent ones need no copy.
-func reasonOf(h *wire.Head) string {
-	switch h.Reason {
-	case "":
-		return ""
-	case "OK":
-		return "OK"
-	case "Accepted":
-		return "Accepted"
-	}
-	return clip(h.Reason)
 }
 
 // answerOf tells how much of the answer had come when the exchange ended.

@@ -58,13 +58,14 @@ func (f *facts) readLax(v *har.View) {
 	for by := byGoSDK; by < readers; by++ {
 		l := laxReading{by: by, f: f, whole: f.answer == whole}
 		l.read(body)
+		if !l.differs() {
+			continue
+		}
 		c := *f
 		c.kind, c.reply, c.via, c.eventEnd = l.kind, l.msg, l.via, eventPlain
 		c.eventID = f.eventID || l.eventID
 		c.reply.at, c.reply.text, c.reply.gone, c.reply.toolErr = f.reply.at, f.reply.text, f.reply.gone, f.reply.toolErr
-		if c.differs(f) {
-			f.lax[by] = &c
-		}
+		f.lax[by] = &c
 	}
 }
 
@@ -77,10 +78,11 @@ func (f *facts) plainReply(v *har.View) bool {
 	return f.via == viaBody || f.via == viaEvent && bytes.IndexByte(body, '\r') < 0
 }
 
-// differs compares what conditions of rules can see of two readings.
-func (f *facts) differs(o *facts) bool {
-	a, b := &f.reply, &o.reply
-	return f.kind != o.kind || f.via != o.via || f.eventID != o.eventID || o.eventEnd != eventPlain || a.codeOK != b.codeOK || a.code != b.code ||
+// differs compares what conditions of rules can see of this reading and of the strict one.
+func (l *laxReading) differs() bool {
+	f := l.f
+	a, b := &l.msg, &f.reply
+	return l.kind != f.kind || l.via != f.via || l.eventID && !f.eventID || f.eventEnd != eventPlain || a.codeOK != b.codeOK || a.code != b.code ||
 		a.rpc20 != b.rpc20 || a.named != b.named || a.discover != b.discover || a.init != b.init
 }
 
@@ -153,6 +155,9 @@ type laxError struct {
 
 // decode reads one message. Where prefix is set, bytes behind the first JSON value do not matter.
 func (l *laxReading) decode(text []byte, prefix bool) (set, message) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return replyEmpty, message{}
+	}
 	var m laxMessage
 	var err error
 	if prefix {
@@ -161,8 +166,6 @@ func (l *laxReading) decode(text []byte, prefix bool) (set, message) {
 		err = json.Unmarshal(text, &m)
 	}
 	switch {
-	case len(bytes.TrimSpace(text)) == 0:
-		return replyEmpty, message{}
 	case err != nil && !json.Valid(text):
 		return replyNotJSON, message{why: clip(err.Error())}
 	case err != nil:

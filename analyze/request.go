@@ -14,15 +14,15 @@ import (
 // probePrefix begins the id of every probe of the TypeScript client.
 const probePrefix = "server-discover-probe-"
 
-func (f *facts) readRequest(v *har.View) {
+func (f *facts) readRequest(o *observer, v *har.View) {
 	if v.Request == nil {
 		return
 	}
 	h := &v.Request.Head
-	f.httpMethod = clip(h.Method)
+	f.httpMethod = o.text(h.Method)
 	r := &f.req
-	r.header, r.session = clip(h.Get("MCP-Protocol-Version")), clip(h.Get("Mcp-Session-Id"))
-	r.lastEvent, r.accept, r.agent = clip(h.Get("Last-Event-ID")), clip(h.Get("Accept")), clip(h.Get("User-Agent"))
+	r.header, r.session = o.text(h.Get("MCP-Protocol-Version")), o.text(h.Get("Mcp-Session-Id"))
+	r.lastEvent, r.accept, r.agent = clip(h.Get("Last-Event-ID")), o.text(h.Get("Accept")), o.text(h.Get("User-Agent"))
 	r.marks = headerMarks(h)
 	if a := h.Get("Authorization"); a != "" {
 		r.auth = fingerprint([]byte(a))
@@ -35,7 +35,7 @@ func (f *facts) readRequest(v *har.View) {
 	body := v.RequestBody()
 	rpc := wire.ParseRPC(body)
 	r.json = rpc.JSON
-	r.read(&rpc)
+	r.read(o, &rpc)
 	f.placeDuplicates(v)
 	f.readMismatch(v, &rpc)
 	switch r.method {
@@ -44,7 +44,7 @@ func (f *facts) readRequest(v *har.View) {
 	default:
 		r.marks |= firstMember(body)
 	}
-	f.conformRequest(v, body, &rpc)
+	f.conformRequest(o, v, body, &rpc)
 }
 
 // placeDuplicates maps the places of duplicate members from the body to the request's bytes.
@@ -56,14 +56,14 @@ func (f *facts) placeDuplicates(v *har.View) {
 	}
 }
 
-func (r *reqFacts) read(rpc *wire.RPC) {
+func (r *reqFacts) read(o *observer, rpc *wire.RPC) {
 	for _, d := range rpc.Duplicates {
 		r.dup = append(r.dup, duplicate{clip(d.Name), spanned{d.Last.Off, len(d.Last.Raw), true}})
 	}
 	switch rpc.Kind {
 	case wire.Batch:
 		r.batch, r.kind = true, "batch"
-		r.readBatch(rpc.Items)
+		r.readBatch(o, rpc.Items)
 		return
 	case wire.Request:
 		r.kind, r.requests = "request", 1
@@ -84,7 +84,7 @@ func (r *reqFacts) read(rpc *wire.RPC) {
 		r.readID(rpc.ID)
 		r.probeID = strings.HasPrefix(r.key, `"`+probePrefix)
 	}
-	r.readParams(rpc)
+	r.readParams(o, rpc)
 }
 
 // readID keeps an id as sent and as a key. Most share their bytes.
@@ -117,14 +117,14 @@ func (r *reqFacts) keys() []string {
 }
 
 // readBatch takes a batch for what its first request is, or its first message if there is none.
-func (r *reqFacts) readBatch(items []wire.RPC) {
+func (r *reqFacts) readBatch(o *observer, items []wire.RPC) {
 	for i := range items {
 		it := &items[i]
 		if it.Kind == wire.Request {
 			if r.requests++; r.requests == 1 {
 				r.method = methodName(it.Method)
 				r.readID(it.ID)
-				r.readParams(it)
+				r.readParams(o, it)
 			}
 			r.batchIDs = append(r.batchIDs, idKey(it.ID))
 		}
@@ -137,15 +137,15 @@ func (r *reqFacts) readBatch(items []wire.RPC) {
 	}
 }
 
-func (r *reqFacts) readParams(rpc *wire.RPC) {
+func (r *reqFacts) readParams(o *observer, rpc *wire.RPC) {
 	p := rpc.Params.Raw
 	if r.method == "initialize" {
-		s, _ := wire.Lookup(p, "protocolVersion").String()
-		r.version, r.info = clip(s), readInfo(wire.Lookup(p, "clientInfo").Raw)
-	} else {
-		const meta = "io.modelcontextprotocol/"
-		s, _ := wire.Lookup(p, "_meta", meta+"protocolVersion").String()
-		r.version, r.info = clip(s), readInfo(wire.Lookup(p, "_meta", meta+"clientInfo").Raw)
+		r.version, r.info = o.value(wire.Lookup(p, "protocolVersion")), o.info(wire.Lookup(p, "clientInfo").Raw)
+	} else if meta := wire.Lookup(p, "_meta").Raw; meta != nil {
+		const own = "io.modelcontextprotocol/"
+		var said [2]wire.Member
+		wire.Select(meta, []string{own + "protocolVersion", own + "clientInfo"}, said[:])
+		r.version, r.info = o.value(said[0]), o.info(said[1].Raw)
 	}
 	switch {
 	case r.method == "notifications/cancelled":

@@ -10,9 +10,9 @@ import (
 
 // observeStdio reads an exchange of lines: what the client wrote with the line that replied to it, or a line that the server
 // wrote by itself, which is nobody's answer (class other).
-func observeStdio(x *har.Exchange, v *har.View) *facts {
+func (o *observer) observeStdio(x *har.Exchange, v *har.View) *facts {
 	f := &facts{
-		n: x.N, conn: x.Conn, client: clip(x.Client), server: clip(x.Server), url: clipLong(x.URL), origin: clipLong(x.URL),
+		n: x.N, conn: x.Conn, client: o.text(x.Client), server: o.text(x.Server), url: o.place(x.URL), origin: o.place(x.URL),
 		started: x.Started, end: x.End, complete: v.Complete, late: v.Late, transport: overStdio,
 		reqBytes: len(x.Request.Raw), respBytes: len(x.Response.Raw), replyAt: -1, retryMS: -1,
 		endpoint: endpointAbsent, media: mediaNone, eventEnd: eventPlain, kind: replyNone, via: viaNothing,
@@ -21,7 +21,7 @@ func observeStdio(x *har.Exchange, v *har.View) *facts {
 		f.notes = append(f.notes, clip(note))
 	}
 	f.readTimes(x, v)
-	f.readAsked(x, v)
+	f.readAsked(o, x, v)
 	f.readAnswered(x, v)
 	f.class = postClass(&f.req)
 	f.mcp = f.class != other && f.class != response && mcpMethod(f.req.method)
@@ -29,7 +29,7 @@ func observeStdio(x *har.Exchange, v *har.View) *facts {
 }
 
 // readAsked reads the client's line.
-func (f *facts) readAsked(x *har.Exchange, v *har.View) {
+func (f *facts) readAsked(o *observer, x *har.Exchange, v *har.View) {
 	if len(x.Request.Raw) == 0 {
 		return
 	}
@@ -37,7 +37,7 @@ func (f *facts) readAsked(x *har.Exchange, v *har.View) {
 	r := &f.req
 	rpc := wire.ParseRPC(line)
 	r.json = rpc.JSON
-	r.read(&rpc)
+	r.read(o, &rpc)
 	if r.method == "initialize" || r.method == "notifications/initialized" {
 		r.shape, r.params = shapeOf(line, 3), shapeOf(rpc.Params.Raw, 1)
 	}
