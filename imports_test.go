@@ -31,8 +31,9 @@ var mayImport = map[string][]string{
 	"analyze":        {"har", "har/wire"},
 	"replay":         {"har", "har/wire"},
 	"replay/testkit": {"analyze", "capture", "capture/proxy", "replay", "har", "har/wire"}, // above the siblings, as cmd is
+	"caller":         {"har", "har/wire"},
 	"corpus":         {"analyze", "replay", "har", "har/wire"},
-	"cmd/mcptap": {"analyze", "capture", "capture/proxy", "capture/pcap", "capture/stdio", "corpus", "har", "har/wire", "replay",
+	"cmd/mcptap": {"analyze", "caller", "capture", "capture/proxy", "capture/pcap", "capture/stdio", "corpus", "har", "har/wire", "replay",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"interop/scripted": {}, // servers for tests
 	"demo":             {"har", "interop/scripted"},

@@ -11,7 +11,7 @@ import (
 type Header struct {
 	Tool        string    // such as "mcptap 0.1.0"
 	Started     time.Time // UTC
-	Mode        string    // "reverse", "forward", "stdio", "pcap", "har", "replay", "corpus"
+	Mode        string    // "reverse", "forward", "stdio", "pcap", "har", "replay", "probe", "verify", "corpus"
 	To          string    // what --to named, credentials removed
 	KeepSecrets bool      // nothing was redacted
 	Case        *Case     // corpus files only

@@ -158,33 +158,38 @@ func target(c *cobra.Command, to string) (*url.URL, error) {
 	if to == "" {
 		return nil, usage(c, "want --to URL: the server to record, or --forward")
 	}
+	return serverURL(c, "--to", to)
+}
+
+// serverURL checks the URL of a server; where says where it was given.
+func serverURL(c *cobra.Command, where, to string) (*url.URL, error) {
 	if !strings.Contains(to, "://") {
-		return nil, noURL(c, to)
+		return nil, noURL(c, where, to)
 	}
 	u, err := url.Parse(to)
 	if err != nil {
-		return nil, usage(c, "--to: %v", cause(err))
+		return nil, usage(c, "%s: %v", where, cause(err))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, usage(c, "--to %s: want http://HOST[:PORT]/PATH or https://…", safeURL(u))
+		return nil, usage(c, "%s %s: want http://HOST[:PORT]/PATH or https://…", where, safeURL(u))
 	}
 	if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) {
-		return nil, usage(c, "--to %s: want a port from 1 to 65535", safeURL(u))
+		return nil, usage(c, "%s %s: want a port from 1 to 65535", where, safeURL(u))
 	}
 	return u, nil
 }
 
 // noURL is the error for what lacks http://, with a guess at what was meant.
-func noURL(c *cobra.Command, to string) error {
+func noURL(c *cobra.Command, where, to string) error {
 	u, err := url.Parse("http://" + to)
 	if err != nil || u.Hostname() == "" {
-		return usage(c, "--to: want a URL such as http://127.0.0.1:3000/mcp")
+		return usage(c, "%s: want a URL such as http://127.0.0.1:3000/mcp", where)
 	}
 	given := u.Host + u.Path
 	if u.Path == "" {
 		u.Path = "/mcp"
 	}
-	return usage(c, "--to %s: want a URL such as %s", given, safeURL(u))
+	return usage(c, "%s %s: want a URL such as %s", where, given, safeURL(u))
 }
 
 // safeURL is u as it may be shown and stored: where credentials can stand (user, query, fragment) is left out.
