@@ -17,7 +17,8 @@ func observe(x *har.Exchange) *facts { return newObserver().observe(x) }
 
 // observe is the function of that name.
 func (o *observer) observe(x *har.Exchange) *facts {
-	v := x.View()
+	v := &o.view
+	v.Read(x)
 	if v.Stdio {
 		return o.observeStdio(x, v)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
 )
 
@@ -12,6 +13,7 @@ import (
 type observer struct {
 	texts     map[string]string
 	addresses map[string]address
+	view      har.View // of the exchange at hand
 }
 
 // maxShared bounds the texts that an observer knows; beyond, it begins to gather anew.

@@ -20,6 +20,7 @@ type View struct {
 	Why                       string        // for Complete that is not True
 	Stdio                     bool          // lines of a process: there are no heads, a body is a line without its end
 
+	request, response         wire.Message
 	requestBody, responseBody content
 	events                    []wire.Event
 	eventsDone                bool
@@ -35,21 +36,30 @@ type content struct {
 
 // View parses the exchange. The result refers to the exchange's bytes.
 func (x *Exchange) View() *View {
+	v := &View{}
+	v.Read(x)
+	return v
+}
+
+// Read makes v the View of another exchange. What it showed before is no longer valid: its memory is used again.
+func (v *View) Read(x *Exchange) {
 	if x.Stdio() {
-		return x.viewStdio()
+		*v = *x.viewStdio()
+		return
 	}
-	v := &View{X: x}
-	v.Request, v.RequestTail = wire.ParseRequest(x.Request.Raw)
+	*v = View{X: x, request: v.request, response: v.response}
+	var ok bool
 	method := x.Method
-	if v.Request != nil {
-		method = v.Request.Method
+	if v.RequestTail, ok = v.request.ReadRequest(x.Request.Raw); ok {
+		v.Request, method = &v.request, v.request.Method
 	}
 	seen := x.Evidence()
 	v.Late = len(x.Response.Raw) - len(seen)
 	closed := x.End == EndFIN || x.End == EndNoCloseNotify
-	v.Interim, v.Response, v.ResponseTail = wire.ParseResponse(seen, method, closed)
+	if v.Interim, v.ResponseTail, ok = v.response.ReadResponse(seen, method, closed); ok {
+		v.Response = &v.response
+	}
 	v.Complete, v.Why = v.complete()
-	return v
 }
 
 // Evidence is the part of the response that the client can have seen: all but what came after it had left.

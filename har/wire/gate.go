@@ -73,7 +73,7 @@ func blank(text []byte) bool {
 
 // tooDeep tells whether text nests arrays and objects beyond MaxDepth.
 func tooDeep(text []byte) bool {
-	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= MaxDepth {
+	if len(text) <= MaxDepth || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= MaxDepth {
 		return false
 	}
 	depth := 0
@@ -116,7 +116,11 @@ func parseOne(text []byte, top gjson.Result) RPC {
 		return rpc
 	}
 	m := members{text: text}
-	top.ForEach(m.add)
+	WalkObject(text, top.Index, func(name []byte, at int) int {
+		end := ValueEnd(text, at)
+		m.add(name, Member{Raw: text[at:end:end], Off: at})
+		return end
+	})
 	rpc.ID, rpc.Params, rpc.Result = m.known[idMember], m.known[paramsMember], m.known[resultMember]
 	if v := m.known[versionMember]; string(v.Raw) == `"2.0"` {
 		rpc.Version = "2.0"
@@ -160,28 +164,29 @@ type members struct {
 	duplicates []Duplicate
 }
 
-func (m *members) add(k, v gjson.Result) bool {
-	val := member(m.text, v)
+func (m *members) add(key []byte, val Member) {
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = unescapeName(key)
+	}
 	for i, name := range memberNames {
-		if k.Str == name {
+		if string(key) == name {
 			if m.known[i].Present() {
 				m.duplicate(name, m.known[i], val)
 			}
 			m.known[i] = val
-			return true
+			return
 		}
 	}
-	if first, ok := m.extraAt[k.Str]; ok {
-		m.duplicate(k.Str, first, val)
+	if first, ok := m.extraAt[string(key)]; ok {
+		m.duplicate(string(key), first, val)
 	} else if len(m.extra) < MaxExtra {
 		if m.extraAt == nil {
 			m.extraAt = map[string]Member{}
 		}
-		name := strings.Clone(k.Str)
+		name := string(key)
 		m.extra = append(m.extra, name)
 		m.extraAt[name] = val
 	}
-	return true
 }
 
 func (m *members) duplicate(name string, first, last Member) {

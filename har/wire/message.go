@@ -1,39 +1,61 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // ParseRequest parses the bytes of one exchange's request. m is nil if there is no whole head; tail spans what follows
 // the message or could not be parsed.
 func ParseRequest(raw []byte) (m *Message, tail Span) {
-	m, end := parseMessage(raw, 0, ToServer, "", false)
-	return m, Span{Off: end, Len: len(raw) - end}
+	m = &Message{}
+	tail, ok := m.ReadRequest(raw)
+	if !ok {
+		return nil, tail
+	}
+	return m, tail
 }
 
 // ParseResponse parses all that a server sent for one request with that method ("" if unknown): interim responses, the
 // final one (nil without a whole head), and the bytes that belong to neither. closed: the connection ended behind raw.
 func ParseResponse(raw []byte, method string, closed bool) (interim []Message, final *Message, tail Span) {
+	final = &Message{}
+	interim, tail, ok := final.ReadResponse(raw, method, closed)
+	if !ok {
+		return interim, nil, tail
+	}
+	return interim, final, tail
+}
+
+// ReadRequest is ParseRequest into m, whose memory it uses again. ok is false without a whole head.
+func (m *Message) ReadRequest(raw []byte) (tail Span, ok bool) {
+	end, ok := m.read(raw, 0, ToServer, "", false)
+	return Span{Off: end, Len: len(raw) - end}, ok
+}
+
+// ReadResponse is ParseResponse with the final response in m, whose memory it uses again. ok is false if there is none.
+func (m *Message) ReadResponse(raw []byte, method string, closed bool) (interim []Message, tail Span, ok bool) {
 	for at := 0; ; {
-		m, end := parseMessage(raw, at, ToClient, method, closed)
-		if m == nil || !m.Interim() {
-			return interim, m, Span{Off: end, Len: len(raw) - end}
+		end, ok := m.read(raw, at, ToClient, method, closed)
+		if !ok || !m.Interim() {
+			return interim, Span{Off: end, Len: len(raw) - end}, ok
 		}
 		interim = append(interim, *m)
-		at = end
+		m.Fields, at = nil, end // they are the copy's now
 	}
 }
 
-// parseMessage parses the message that begins at off. Without a whole head m is nil and end is off.
-func parseMessage(raw []byte, off int, d Dir, method string, closed bool) (m *Message, end int) {
+// read parses the message that begins at off. ok is false without a whole head, and end is off then.
+func (m *Message) read(raw []byte, off int, d Dir, method string, closed bool) (end int, ok bool) {
 	r := reader{dir: d, max: defaultMaxHead}
 	at, got := r.scan.next(raw[off:min(len(raw), off+r.max)], d)
 	if got != whole {
-		return nil, off
+		return off, false
 	}
-	m = &Message{Off: off}
-	m.Fields = make([]Field, 0, r.scan.fields)
+	*m = Message{Head: Head{Fields: slices.Grow(m.Fields[:0], r.scan.fields)}, Off: off}
 	f, ok := m.parse(string(raw[off:off+at]), d, &r.scan)
 	if !ok {
-		return nil, off
+		return off, false
 	}
 	f = r.frame(&m.Head, methodOf(method), f)
 	r.begin(&m.Head)
@@ -44,7 +66,7 @@ func parseMessage(raw []byte, off int, d Dir, method string, closed bool) (m *Me
 	}
 	m.Complete = !r.inBody && m.Framing != Unframable || closed && m.Framing == ByClose
 	m.Faults = f.names()
-	return m, m.End
+	return m.End, true
 }
 
 // wholeLines leaves out what is behind the last line end: of an unfinished line nothing can be said yet.
