@@ -78,7 +78,7 @@ func (c *connection) begin(at time.Time) {
 	b.n++
 	x := b.newExchange()
 	x.N, x.Conn, x.Seq = b.n, c.id, c.begun
-	x.Client, x.Server = c.between.Client, c.between.Server
+	x.Client, x.Server, x.Name = c.between.Client, c.between.Server, c.between.Name
 	if c.pipes != nil {
 		x.URL = c.pipes.url
 	}

@@ -42,6 +42,7 @@ func appendPart(b []byte, p *part) []byte {
 		b = append(appendTime(b, x.Started.UTC()), '"')
 		b = appendText(b, "_client", x.Client)
 		b = appendText(b, "_server", x.Server)
+		b = appendText(b, "_name", x.Name)
 	}
 	if p.method || len(p.request.Raw) > 0 {
 		b = append(b, `,"request":`...)

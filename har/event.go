@@ -29,6 +29,7 @@ type Event struct {
 // A Conn says between whom a connection was.
 type Conn struct {
 	Client, Server string // host:port as dialled or accepted
+	Name           string // which of several servers, "" where there is one
 	Base           string // origin of absolute URLs, such as "https://server.example"; the target of a request is appended
 	Note           string // for each exchange on the connection, such as "inferred"; "" for none
 

@@ -14,6 +14,7 @@ type Exchange struct {
 	Started time.Time // the first byte, UTC, microseconds
 
 	Client, Server string // host:port
+	Name           string // which of Header.Servers it was with; "" where there was one
 	Method         string // copied from the request for readers that do not parse; "" if unparseable
 	URL            string // absolute: where the bytes went; "" if unparseable
 	Status         int    // of the final response; 0 if none

@@ -2,6 +2,7 @@ package har
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,8 +14,15 @@ type Header struct {
 	Started     time.Time // UTC
 	Mode        string    // "reverse", "forward", "stdio", "pcap", "har", "replay", "probe", "verify", "corpus"
 	To          string    // what --to named, credentials removed
+	Servers     []Server  // several servers in one recording, each behind a door of its own; Exchange.Name says which
 	KeepSecrets bool      // nothing was redacted
 	Case        *Case     // corpus files only
+}
+
+// A Server is one of several that a recording is of.
+type Server struct {
+	Name string // no two have the same; not ""
+	To   string // its URL, credentials removed
 }
 
 // A Case is what a corpus file says of itself.
@@ -48,6 +56,13 @@ func appendHeader(b []byte, h *Header) []byte {
 	b = appendTimeMember(b, "started", h.Started)
 	b = appendText(b, "mode", h.Mode)
 	b = appendText(b, "to", h.To)
+	for i, s := range h.Servers {
+		b = appendList(b, "servers", i)
+		at := len(b)
+		b = appendText(b, "name", s.Name)
+		b = closeObject(appendText(b, "to", s.To), at)
+	}
+	b = closeList(b, len(h.Servers))
 	b = appendTrue(b, "keepSecrets", h.KeepSecrets)
 	if h.Case != nil {
 		b = append(b, `,"case":`...)
@@ -119,6 +134,8 @@ func parseHeader(line []byte) (Header, error) {
 			h.Mode = p.text()
 		case "to":
 			h.To = p.text()
+		case "servers":
+			p.array(func() { h.Servers = append(h.Servers, p.server(h.Servers)) })
 		case "keepSecrets":
 			h.KeepSecrets = p.bool()
 		case "case":
@@ -147,6 +164,26 @@ func checkFormat(format string, err error) error {
 		return want(header, err.Error())
 	}
 	return want(header, "there is no format member")
+}
+
+// server reads one of several servers; before are those that stand before it.
+func (p *parser) server(before []Server) (s Server) {
+	p.object(func(name string) bool {
+		switch name {
+		case "name":
+			s.Name = p.text()
+		case "to":
+			s.To = p.text()
+		default:
+			return false
+		}
+		return true
+	})
+	same := slices.ContainsFunc(before, func(b Server) bool { return b.Name == s.Name })
+	if p.err == nil && (s.Name == "" || same) {
+		p.err = want("servers with a name each, no two the same", fmt.Sprintf("got %q", s.Name))
+	}
+	return s
 }
 
 func (p *parser) caseOf() *Case {

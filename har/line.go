@@ -60,6 +60,7 @@ const (
 	hasLen
 	hasProcess
 	hasSideOff
+	hasName
 )
 
 func lineMember(name []byte) members {
@@ -78,6 +79,8 @@ func lineMember(name []byte) members {
 		return hasClient
 	case "_server":
 		return hasServer
+	case "_name":
+		return hasName
 	case "request":
 		return hasRequest
 	case "response":
@@ -175,6 +178,8 @@ func (x *Exchange) member(p *parser, bit members) {
 		x.Client = p.word()
 	case hasServer:
 		x.Server = p.word()
+	case hasName:
+		x.Name = p.word()
 	case hasRequest:
 		p.side(&x.Request, x, hasMethod|hasURL)
 	case hasResponse:

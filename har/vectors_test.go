@@ -117,6 +117,7 @@ func describe(t *testing.T, c *Cassette) string {
 		Started   string      `json:"started"`
 		Client    string      `json:"client"`
 		Server    string      `json:"server"`
+		Name      string      `json:"name,omitempty"`
 		Method    string      `json:"method"`
 		URL       string      `json:"url"`
 		Status    int         `json:"status"`
@@ -140,7 +141,7 @@ func describe(t *testing.T, c *Cassette) string {
 	}
 	var lines []string
 	for _, x := range c.Exchanges {
-		e := exchange{x.N, x.Conn, x.Seq, x.Started.Format(timeLayout), x.Client, x.Server, x.Method, x.URL, x.Status, x.MediaType,
+		e := exchange{x.N, x.Conn, x.Seq, x.Started.Format(timeLayout), x.Client, x.Server, x.Name, x.Method, x.URL, x.Status, x.MediaType,
 			sideOf(&x.Request), sideOf(&x.Response), x.Off, x.End, x.EndAt.Microseconds(), x.EndOff, nil, nil, x.Notes}
 		for _, d := range x.Edits {
 			e.Edits = append(e.Edits, edit{d.Off, d.Len, []byte(d.New)})

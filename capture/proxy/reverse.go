@@ -30,6 +30,7 @@ type Reverse struct {
 	Notice func(string)         // one sentence for a person, nil to drop; one that was just said is not repeated
 	Dial   Dialer               // nil: straight
 	Now    func() time.Time
+	Name   string         // which of several servers it is, for the recording; "" for one
 	Conns  *atomic.Uint64 // the connections so far, shared by doors that record into one cassette; nil: a count of its own
 
 	times times // usualTimes if zero
@@ -62,7 +63,7 @@ func (r *Reverse) serve(c net.Conn, id uint64) {
 	up, dialled, err := r.connect()
 	t := h.tape()
 	base := r.To.Scheme + "://" + r.To.Host
-	t.Saw(har.Event{Conn: id, At: h.now(), Open: &har.Conn{Client: c.RemoteAddr().String(), Server: dialled, Base: base}})
+	t.Saw(har.Event{Conn: id, At: h.now(), Open: &har.Conn{Client: c.RemoteAddr().String(), Server: dialled, Name: r.Name, Base: base}})
 	switch {
 	case h.ctx.Err() != nil:
 		c.Close()

@@ -79,7 +79,11 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 		return err
 	}
 	defer o.l.Close()
-	tape, err := a.newTape(o.out, har.Header{Mode: "reverse", KeepSecrets: o.keepSecrets})
+	header := har.Header{Mode: "reverse", KeepSecrets: o.keepSecrets}
+	for _, s := range servers {
+		header.Servers = append(header.Servers, har.Server{Name: s.name, To: safeURL(s.to)})
+	}
+	tape, err := a.newTape(o.out, header)
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 			defer s.l.Close()
 		}
 		s.given = o.urlOf(s.l, "http", s.to.RequestURI())
-		s.door = &proxy.Reverse{To: s.to, TLS: trust, Conns: conns, Record: tape.Record, Notice: func(words string) { o.notice("%s: %s", s.name, words) }}
+		s.door = &proxy.Reverse{To: s.to, TLS: trust, Name: s.name, Conns: conns, Record: tape.Record, Notice: func(words string) { o.notice("%s: %s", s.name, words) }}
 	}
 	o.notice("recording %s to %s", count(len(servers), "server"), tape.name)
 	if config != nil {
