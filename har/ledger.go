@@ -23,6 +23,9 @@ type ledger struct {
 	held    int64               // bytes of what is not final, and of the other tables
 
 	processes map[uint64]*Process // by the connection
+
+	begins bool    // someone asks for those that have begun
+	begun  []place // since that was asked
 }
 
 // A tip is the exchange with the highest Seq on a connection.
@@ -67,6 +70,10 @@ func (l *ledger) first(x *Exchange, endOff bool) (final []*Exchange, err error) 
 		return append(final, x), nil
 	}
 	l.open[place{x.Conn, x.Seq}] = x
+	if l.begins {
+		l.begun = append(l.begun, place{x.Conn, x.Seq})
+		l.held += heldPerID
+	}
 	l.held += weight(x)
 	return final, nil
 }
@@ -105,6 +112,19 @@ func (l *ledger) drop(at place, x *Exchange) *Exchange {
 	delete(l.open, at)
 	l.held -= weight(x)
 	return x
+}
+
+// begunSince returns copies of what has begun since the last call and is not final.
+func (l *ledger) begunSince() (list []*Exchange) {
+	for _, at := range l.begun {
+		if x := l.open[at]; x != nil {
+			now := *x
+			list = append(list, &now)
+		}
+	}
+	l.held -= heldPerID * int64(len(l.begun))
+	l.begins, l.begun = true, l.begun[:0]
+	return list
 }
 
 // rest returns what is not final, in order of N.

@@ -86,6 +86,10 @@ func (r *Reader) All() iter.Seq2[*Exchange, error] {
 	}
 }
 
+// Begun gives what has begun since the last call and is not final, each as it was read so far: a copy that does not change. It is
+// called between two exchanges of All; from the first call on, which gives none, account is kept.
+func (r *Reader) Begun() []*Exchange { return r.ledger.begunSince() }
+
 // step reads one line and returns the exchanges that it made final.
 func (r *Reader) step() (final []*Exchange, err error) {
 	raw, whole, err := r.src.next()

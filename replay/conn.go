@@ -26,6 +26,8 @@ type conn struct {
 	readAt time.Time
 	limit  time.Time // the read deadline that is set
 
+	ungreeted bool // it is not known yet whether the server speaks first here
+
 	eof  bool // the client has closed its side
 	dead bool // nothing can be sent any more
 
@@ -69,13 +71,21 @@ func newConn(p *Player, nc net.Conn, id uint64) *conn {
 // run serves the connection to its end.
 func (c *conn) run() {
 	defer c.release()
-	c.readAt = time.Now()
+	began := time.Now()
+	c.readAt = began
 	c.opened()
 	c.greet()
 	for !c.dead {
 		if c.ending.kind != "" && !time.Now().Before(c.ending.at) {
 			c.end()
 			return
+		}
+		if c.ungreeted && !c.p.awaits(c) {
+			c.ungreeted = false
+			if len(c.buf) == 0 && c.readAt.Equal(began) {
+				c.greet()
+			}
+			continue
 		}
 		if !c.next() {
 			continue

@@ -10,6 +10,9 @@ import (
 // unfinished deals with a request that is not whole: recordings may have an answer to its head or to a part of it. more:
 // there is nothing to do until more has come.
 func (c *conn) unfinished(f *found) (more bool) {
+	if !c.p.whole.Load() && c.p.awaits(c) {
+		return true
+	}
 	if f.head == nil {
 		return !f.opaque || c.notHTTP(f)
 	}
@@ -97,6 +100,9 @@ func (c *conn) serveRest(r *recording) {
 
 // abandoned takes note of a request that the client left unfinished, if that was recorded so.
 func (c *conn) abandoned(f *found) {
+	if !c.loaded() {
+		return
+	}
 	ix := c.p.ix
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
@@ -146,6 +152,9 @@ const greetTime = 100 * time.Millisecond
 
 // greet sends what the recorded server sent before the client did, if the next recorded connection began so.
 func (c *conn) greet() {
+	if c.ungreeted = !c.p.whole.Load() && c.p.awaits(c); c.ungreeted {
+		return
+	}
 	if !c.p.ix.speaks {
 		return
 	}

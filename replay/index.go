@@ -25,6 +25,11 @@ type index struct {
 	speaks bool                    // some of first have response bytes before the first request byte
 
 	asks // one for each different request
+
+	// While a recording is loaded:
+	upTo    int                // all exchanges up to this one are known
+	begun   map[int]*recording // what goes on, by N
+	waiting map[*conn]struct{} // to be woken when there is more
 }
 
 // asks finds requests whose bytes were read before, to spare reading them again.
@@ -72,22 +77,42 @@ func (k *asks) read(h *wire.Head, body []byte) *ask {
 	return a
 }
 
-// A group is the recordings of one key, in order of N.
+// A group is the recordings of one key, in order of N once it is sorted.
 type group struct {
 	queue []*recording
 	next  int  // all before it are taken
 	mixed bool // they belong to several sessions
+	loose bool // the queue is not in order
 }
 
-func newIndex(xs []*har.Exchange, match Match) *index {
-	ix := &index{
-		all:    make([]*recording, len(xs)),
+func emptyIndex(match Match) *index {
+	return &index{
 		groups: map[string]*group{},
 		loose:  map[string]*group{},
 		asks:   asks{maphash.MakeSeed(), map[uint64]*ask{}, match},
 	}
+}
+
+func newIndex(xs []*har.Exchange, match Match) *index {
+	ix := emptyIndex(match)
+	ix.all = make([]*recording, len(xs))
 	ix.read(xs)
-	slices.SortStableFunc(ix.all, func(a, b *recording) int { return a.x.N - b.x.N })
+	for _, r := range ix.all {
+		ix.add(r)
+	}
+	ix.arrange()
+	ix.readStreams()
+	return ix
+}
+
+// arrange puts everything in order, and finds what has a place of its own, when all recordings are there.
+func (ix *index) arrange() {
+	slices.SortStableFunc(ix.all, byNumber)
+	for _, groups := range []map[string]*group{ix.groups, ix.loose} {
+		for _, g := range groups {
+			g.sort()
+		}
+	}
 	byHead := false
 	for _, r := range ix.all {
 		if r.x.Seq == 1 {
@@ -101,7 +126,9 @@ func newIndex(xs []*har.Exchange, match Match) *index {
 			continue
 		}
 		byHead = byHead || !r.whole || r.early > 0
-		ix.add(r)
+		if r.pattern != "" && r.whole {
+			ix.hidden = append(ix.hidden, r)
+		}
 	}
 	if byHead {
 		ix.byHead = map[string][]*recording{}
@@ -112,8 +139,29 @@ func newIndex(xs []*har.Exchange, match Match) *index {
 			}
 		}
 	}
-	ix.readStreams()
-	return ix
+}
+
+func byNumber(a, b *recording) int { return a.x.N - b.x.N }
+
+// endpoint is the path and query of the MCP endpoint: where the first JSON-RPC message was sent or the first event stream was
+// asked for. otherwise is said where it is not known yet which was the first, or there is none.
+func (ix *index) endpoint(otherwise string) string {
+	var first *recording
+	look := func(r *recording) {
+		if r.ask != nil && (r.ask.mcp && r.ask.method == "POST" || r.streams) && (first == nil || r.x.N < first.x.N) {
+			first = r
+		}
+	}
+	for _, r := range ix.all {
+		look(r)
+	}
+	for _, r := range ix.begun {
+		look(r)
+	}
+	if first == nil || ix.begun != nil && first.x.N > ix.upTo {
+		return otherwise
+	}
+	return first.ask.target
 }
 
 // byN gives the recording of an exchange.
@@ -146,17 +194,17 @@ func (ix *index) read(xs []*har.Exchange) {
 
 // add puts r into its groups. A request that is not whole is in none: it is found by its head and what has come.
 func (ix *index) add(r *recording) {
-	if !r.whole {
+	if r.ask == nil || !r.whole {
 		return
 	}
-	a := r.ask
+	ix.groupsOf(r.ask)
+	r.ask.group.add(r)
+	r.ask.looseGroup.add(r)
+}
+
+func (ix *index) groupsOf(a *ask) {
 	if a.group == nil {
 		a.group, a.looseGroup = groupOf(ix.groups, a.key), groupOf(ix.loose, a.loose)
-	}
-	a.group.add(r)
-	a.looseGroup.add(r)
-	if r.pattern != "" {
-		ix.hidden = append(ix.hidden, r)
 	}
 }
 
@@ -171,7 +219,18 @@ func groupOf(groups map[string]*group, key string) *group {
 
 func (g *group) add(r *recording) {
 	g.mixed = g.mixed || len(g.queue) > 0 && g.queue[0].affinity != r.affinity
+	if n := len(g.queue); n > 0 && g.queue[n-1].x.N > r.x.N {
+		g.loose = true
+	}
 	g.queue = append(g.queue, r)
+}
+
+// sort puts the queue in order.
+func (g *group) sort() {
+	if g.loose {
+		slices.SortStableFunc(g.queue, byNumber)
+		g.loose, g.next = false, 0
+	}
 }
 
 // speaksFirst tells whether the server sent something on the connection before the client did.

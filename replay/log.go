@@ -29,7 +29,7 @@ func (c *conn) opened() {
 	if _, ok := c.nc.(*tls.Conn); ok {
 		scheme = "https://"
 	}
-	c.log(har.Event{Dir: fromClient, Open: &har.Conn{Client: client, Server: server, Base: scheme + server}})
+	c.log(har.Event{Dir: fromClient, Open: &har.Conn{Client: client, Server: server, Name: c.p.Name, Base: scheme + server}})
 }
 
 func (c *conn) bytes(d wire.Dir, b []byte) {

@@ -52,7 +52,11 @@ func (p *Player) notice(format string, args ...any) {
 	}
 	p.noticing.Lock()
 	defer p.noticing.Unlock()
-	p.Notice(fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if p.Name != "" {
+		text = p.Name + ": " + text
+	}
+	p.Notice(text)
 }
 
 // warn says once for each origin that a response leads the client past the replay: absolute URLs are served as recorded.

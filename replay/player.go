@@ -39,7 +39,9 @@ const (
 // it. The endings that came from the client, and those that are not known, are served as: the bytes that had come, then open
 // until the client leaves. Times below a millisecond are best effort.
 type Player struct {
-	Exchanges []*har.Exchange
+	Exchanges []*har.Exchange  // in order or not; Load gives them otherwise
+	Name      string           // of the server among several; it begins notices and stands in the log
+	Conns     *atomic.Uint64   // the connections so far, shared by Players with one Log; nil: a count of its own
 	Pace      float64          // recorded gaps are divided by it; 1 is as recorded; 0 means no gaps ("fast")
 	Exact     bool             // refuse to patch ids: such a request is a miss; so is one that differs in who the client is
 	Match     Match            // what a request and its recording must agree in; MatchParams is the zero value
@@ -49,15 +51,17 @@ type Player struct {
 	Notice    func(string)     // misses and patches in words, as they happen; nil to drop. Called by one goroutine at a time
 	Now       func() time.Time // stamps events; time.Now if nil. Gaps run on the system's clock
 
-	build sync.Once
-	ix    *index
-	held  atomic.Int64 // bytes of requests in memory
-	naps  atomic.Int32 // connections that wait for less than a millisecond
+	build    sync.Once
+	ix       *index
+	load     *Loading     // nil: Exchanges are all there is
+	whole    atomic.Bool  // all is loaded
+	endpoint string       // of what is loaded
+	held     atomic.Int64 // bytes of requests in memory
+	naps     atomic.Int32 // connections that wait for less than a millisecond
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
 	listener net.Listener
-	opened   uint64
 	closing  bool          // Close was called
 	closed   bool          // and has begun to end connections
 	done     chan struct{} // closed by Close
@@ -97,25 +101,27 @@ type Result struct {
 
 // Endpoint is the path and query of the recorded MCP endpoint, "/" if there is none: where the first JSON-RPC message was
 // sent or the first event stream was asked for.
+//
+// Of a recording that is still being loaded, it is that of the first part, or else the path of the URL that was recorded.
 func (p *Player) Endpoint() string {
-	for _, r := range p.index().all {
-		if r.ask == nil {
-			continue
-		}
-		if r.ask.mcp && r.ask.method == "POST" || r.streams {
-			return r.ask.target
-		}
-	}
-	return "/"
+	p.index()
+	return p.endpoint
 }
 
 func (p *Player) index() *index {
-	p.build.Do(func() { p.ix = newIndex(p.Exchanges, p.Match) })
+	p.build.Do(func() {
+		p.ix = newIndex(p.Exchanges, p.Match)
+		p.endpoint = p.ix.endpoint("/")
+		p.whole.Store(true)
+	})
 	return p.ix
 }
 
 // start prepares what Serve and Close share. The caller holds p.mu.
 func (p *Player) start() {
+	if p.Conns == nil {
+		p.Conns = new(atomic.Uint64)
+	}
 	if p.conns == nil {
 		p.conns, p.done, p.origins = map[*conn]struct{}{}, make(chan struct{}), map[string]bool{}
 		p.asked, p.uses = make([]int, len(p.Faults)), make([]int, len(p.Faults))
@@ -181,8 +187,7 @@ func (p *Player) open(nc net.Conn, slots chan struct{}) {
 		<-slots
 		return
 	}
-	p.opened++
-	c := newConn(p, nc, p.opened)
+	c := newConn(p, nc, p.Conns.Add(1))
 	p.conns[c] = struct{}{}
 	p.running.Go(func() {
 		c.run()
@@ -195,7 +200,12 @@ func (p *Player) open(nc net.Conn, slots chan struct{}) {
 
 // Close stops serving, ends all connections and waits for them. What clients have sent by then is still taken note of: a
 // program that ends leaves bytes behind that have come but have not been read.
+//
+// A recording that is still being loaded is loaded to its end first, since what was not asked for is known then.
 func (p *Player) Close() error {
+	if p.load != nil {
+		<-p.load.done
+	}
 	p.mu.Lock()
 	p.start()
 	first := !p.closing

@@ -29,6 +29,8 @@ type recording struct {
 	short    bool          // a fault ends it before its end
 	greeted  bool          // its first bytes were sent when a connection opened
 
+	open bool // while loading: it goes on in what is not loaded
+
 	pattern, loosePattern string // the keys with hidden marks; "" where redaction hid nothing of them
 	stream                *stream
 	gates                 bool    // gates wait for it

@@ -20,18 +20,34 @@ type turn struct {
 // answer answers a whole request.
 func (c *conn) answer(f *found) {
 	q := c.request(f)
+	if !c.p.whole.Load() {
+		r, ok := c.sure(q, f.at)
+		if !ok {
+			return
+		}
+		if r != nil {
+			c.serveFrom(r, nil, f.at)
+			c.consume()
+			return
+		}
+	}
 	if len(c.p.Faults) > 0 {
 		c.answerFaulty(q, f.at)
 	} else if r, patch, miss := c.p.take(q, f.at); miss != nil {
 		c.refuse(q, miss)
 	} else {
-		c.anchor, c.recorded = f.at, r.wholeAt
-		c.serve(r, patch, c.sent)
-		c.after(r)
+		c.serveFrom(r, patch, f.at)
 	}
 	if len(c.found) > 0 {
 		c.consume()
 	}
+}
+
+// serveFrom answers a request that was whole at that time with all of r that has not been sent.
+func (c *conn) serveFrom(r *recording, patch []edit, at time.Time) {
+	c.anchor, c.recorded = at, r.wholeAt
+	c.serve(r, patch, c.sent)
+	c.after(r)
 }
 
 // request makes a request of what was found. It is valid until the next call.
@@ -51,8 +67,10 @@ func (c *conn) request(f *found) *request {
 			q.body = bodyOf(m, q.raw)
 		}
 	}
-	if a := c.p.ix.like(f.head.Method, origin(f.head.Target), q.body); a != nil && a.group != nil {
-		q.like = a
+	if c.p.whole.Load() {
+		if a := c.p.ix.like(f.head.Method, origin(f.head.Target), q.body); a != nil && a.group != nil {
+			q.like = a
+		}
 	}
 	return q
 }
@@ -92,7 +110,7 @@ func (c *conn) serve(r *recording, patch []edit, from int) {
 	if on && off < r.end {
 		c.emit(r, max(off, from), r.end) // writes that do not add up
 	}
-	if r.gates {
+	if c.p.load != nil || r.gates { // which gates wait is not known before all is loaded
 		c.p.answered(r)
 	}
 }
@@ -263,6 +281,9 @@ func (c *conn) after(r *recording) {
 // adopt deals with a request behind a response that never becomes whole. It cannot be answered; one whose recording has
 // no response either, but perhaps an ending, is as recorded.
 func (c *conn) adopt(f *found) {
+	if !c.loaded() {
+		return
+	}
 	c.deaf = true
 	q := c.request(f)
 	c.p.mu.Lock()

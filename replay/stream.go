@@ -46,7 +46,7 @@ type asked struct {
 func (ix *index) readStreams() {
 	var by *asked
 	for _, r := range ix.all {
-		if r.x.MediaType != "text/event-stream" || r.end == 0 || r.ask == nil || r.ask.method != "GET" && !r.serverAsks() {
+		if !r.needsAll() {
 			continue
 		}
 		if by == nil {
@@ -55,6 +55,11 @@ func (ix *index) readStreams() {
 		r.readStream(by)
 		r.stream.link()
 	}
+}
+
+// needsAll tells whether r is a stream that may have to wait for other requests.
+func (r *recording) needsAll() bool {
+	return r.x.MediaType == "text/event-stream" && r.end > 0 && r.ask != nil && (r.ask.method == "GET" || r.serverAsks())
 }
 
 func (ix *index) asked() *asked {

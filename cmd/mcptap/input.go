@@ -25,6 +25,7 @@ type recording struct {
 	all    iter.Seq2[*har.Exchange, error] // once; errors name the file
 	cut    func() string                   // how the file broke off; valid after all
 	end    func() *har.End                 // nil where the file broke off; valid after all
+	begun  func() []*har.Exchange          // har.Reader.Begun; nil if all is in memory
 	procs  func() []*har.Process           // servers that were processes; valid after all
 	io.Closer
 }
@@ -52,7 +53,7 @@ func (a *app) open(name string) (*recording, error) {
 		f.Close()
 		return nil, fileTrouble(name, err)
 	}
-	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), cut: r.Cut, end: r.End, procs: r.Processes, Closer: f}, nil
+	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), begun: r.Begun, cut: r.Cut, end: r.End, procs: r.Processes, Closer: f}, nil
 }
 
 func (a *app) openFile(name string) (io.ReadCloser, error) {

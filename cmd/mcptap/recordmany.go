@@ -51,11 +51,9 @@ func (f *toFlag) Type() string   { return "URL" }
 
 // A recordedServer is one of several behind doors of their own.
 type recordedServer struct {
-	name  string
-	to    *url.URL
-	door  *proxy.Reverse
-	l     net.Listener
-	given string // the URL for the client
+	named
+	to   *url.URL
+	door *proxy.Reverse
 }
 
 // recordMany records several servers into one cassette, each behind a port of its own.
@@ -67,7 +65,7 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	if o.out == stdio {
 		return usage(c, "--out -: stdout holds the URLs for the client, want a file")
 	}
-	host, port, err := net.SplitHostPort(o.listen)
+	_, port, err := net.SplitHostPort(o.listen)
 	if err != nil || port != "0" && len(servers) > 1 {
 		return usage(c, "--listen %s: several servers want port 0, a free one for each", o.listen)
 	}
@@ -78,7 +76,11 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	if err := o.open(a); err != nil {
 		return err
 	}
-	defer o.l.Close()
+	listeners, err := o.openMore(len(servers))
+	if err != nil {
+		return err
+	}
+	defer closeAll(listeners)
 	header := har.Header{Mode: "reverse", KeepSecrets: o.keepSecrets}
 	for _, s := range servers {
 		header.Servers = append(header.Servers, har.Server{Name: s.name, To: safeURL(s.to)})
@@ -87,17 +89,13 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	if err != nil {
 		return err
 	}
-	conns := new(atomic.Uint64)
+	conns, list := new(atomic.Uint64), []*named(nil)
 	for i, s := range servers {
-		if s.l = o.l; i > 0 {
-			if s.l, err = net.Listen(listenNetwork(host), o.listen); err != nil {
-				return &trouble{fmt.Errorf("--listen %s: %w", o.listen, cause(err)), listenHint(err)}
-			}
-			defer s.l.Close()
-		}
-		s.given = o.urlOf(s.l, "http", s.to.RequestURI())
 		s.door = &proxy.Reverse{To: s.to, TLS: trust, Name: s.name, Conns: conns, Record: tape.Record, Notice: func(words string) { o.notice("%s: %s", s.name, words) }}
+		s.l, s.run, s.path = listeners[i], s.door.Serve, s.to.RequestURI()
+		list = append(list, &s.named)
 	}
+	o.give(list)
 	o.notice("recording %s to %s", count(len(servers), "server"), tape.name)
 	if config != nil {
 		if err := a.writeConfig(config, servers, tape.name, o); err != nil {
@@ -105,7 +103,7 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 		}
 		defer config.remove(o)
 	}
-	code, err := o.serveMany(servers, config)
+	code, err := o.serveMany(list, config)
 	for _, s := range servers {
 		if e := s.door.Close(); err == nil {
 			err = e
@@ -125,61 +123,39 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 // servers are those that --to names, or those of --config that are reached over HTTP.
 func (o *recordOptions) servers(c *cobra.Command) ([]*recordedServer, *hostConfig, error) {
 	var config *hostConfig
-	named := o.targets.named
+	urls := o.targets.named
 	if o.config != "" {
-		if len(named) > 0 || o.to != "" {
+		if len(urls) > 0 || o.to != "" {
 			return nil, nil, usage(c, "--config and --to exclude one another")
 		}
 		var err error
 		if config, err = readHostConfig(o.config); err != nil {
 			return nil, nil, err
 		}
-		named = config.urls()
+		urls = config.urls()
 	}
 	var servers []*recordedServer
-	for _, n := range named {
+	for _, n := range urls {
 		to, err := target(c, n.url)
 		if err != nil {
 			return nil, nil, err
 		}
-		servers = append(servers, &recordedServer{name: n.name, to: to})
+		servers = append(servers, &recordedServer{named: named{name: n.name}, to: to})
 	}
 	return servers, config, nil
 }
 
-// serveMany serves all doors, prints where they are, and waits for the end of the run.
-func (o *recordOptions) serveMany(servers []*recordedServer, config *hostConfig) (code int, err error) {
-	failed := make(chan error, len(servers))
-	for _, s := range servers {
-		go func() {
-			if err := s.door.Serve(s.l); err != nil {
-				failed <- fmt.Errorf("%s: %w", s.name, err)
-			}
-		}()
-	}
+// serveMany serves all doors until the end of the run. A host's configuration is printed first.
+func (o *recordOptions) serveMany(list []*named, config *hostConfig) (code int, err error) {
 	if config != nil {
 		if _, err := fmt.Fprintln(o.app.stdout, "config", config.copy); err != nil {
 			return codeOK, err
 		}
-	}
-	for _, s := range servers {
-		if _, err := fmt.Fprintln(o.app.stdout, s.name, s.given); err != nil {
-			return codeOK, err
-		}
-		o.url = cmp.Or(o.url, s.given)
-	}
-	for i := range o.argv {
-		if i == 0 {
-			continue
-		}
-		for _, s := range servers {
-			o.argv[i] = strings.ReplaceAll(o.argv[i], "{url:"+s.name+"}", s.given)
-		}
-		if config != nil {
+		for i := 1; i < len(o.argv); i++ {
 			o.argv[i] = strings.ReplaceAll(o.argv[i], "{config}", config.copy)
 		}
 	}
-	return o.wait(failed)
+	return o.serveNamed(list)
 }
 
 // writeConfig writes the copy of a host's configuration that leads through mcptap.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,8 @@ func (a *app) replayCommand() *cobra.Command {
 		Long: `Replay answers each request with what was recorded for it: per method, path, JSON-RPC method and params, in recorded
 order. A request for which nothing recorded is left gets a loud failure and is printed with the nearest recording; it is
 never answered with that. FILE may be corpus:NAME. Replay prints one line: the URL of the recorded endpoint. With CMD,
-{url} in an argument is replaced by it, MCPTAP_URL holds it, and the replay ends when CMD ends; else ^C ends it.
+{url} in an argument is replaced by it, MCPTAP_URL holds it, and the replay ends when CMD ends; else ^C ends it. Several
+recorded servers get a port each: one line NAME URL for each, {url:NAME} in an argument.
 Exit code 1: a request was not matched, a recorded exchange was not asked for, or the client did not do what --expect says.`,
 		Example: `  mcptap replay session.mcptap -- my-client --server {url}
   mcptap replay corpus:probe-error-id-null --pace fast --expect legacy-fallback -- my-client {url}
@@ -84,30 +86,38 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 		return err
 	}
 	a.quiet = o.quiet
-	_, xs, err := a.exchanges(name, a.noticeUnless(o.quiet))
+	from, err := a.openReplay(name, o)
 	if err != nil {
 		return err
 	}
-	if len(xs) > 0 && xs[0].Stdio() {
-		return &trouble{fmt.Errorf("%s was recorded over stdio", name), "add --stdio, and let the host start that command as its server"}
+	conns := new(atomic.Uint64)
+	play, err := replay.Load(from.Source, func() *replay.Player {
+		return &replay.Player{Conns: conns, Pace: pace, Exact: o.exact, Match: match, Repeat: o.repeatLast, Faults: faults,
+			Notice: func(s string) { o.notice("%s", s) }}
+	})
+	if err != nil {
+		return err
 	}
 	if err := o.open(a); err != nil {
 		return err
 	}
-	defer o.l.Close()
-	undo, err := o.secure()
+	listeners, err := o.openMore(len(play.Players))
+	if err != nil {
+		o.l.Close()
+		return err
+	}
+	defer closeAll(listeners)
+	undo, err := o.secure(listeners)
 	if err != nil {
 		return err
 	}
 	defer undo()
-	p := &replay.Player{Exchanges: xs, Pace: pace, Exact: o.exact, Match: match, Repeat: o.repeatLast, Faults: faults,
-		Notice: func(s string) { o.notice("%s", s) }}
-	closeLog, err := a.listen(p, o, verdicts)
+	closeLog, err := a.listen(play.Players, o, verdicts)
 	if err != nil {
 		return err
 	}
-	code, err := o.serve(p.Serve, p.Endpoint())
-	if e := p.Close(); err == nil {
+	code, err := o.serveAll(play, listeners)
+	if e := play.Close(); err == nil {
 		err = e
 	}
 	if e := closeLog(); err == nil {
@@ -117,10 +127,10 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	if err == nil {
 		err = e
 	}
-	r := p.Result()
+	r := play.Result()
 	failed := o.summary(r, rulings)
 	if o.junit != "" {
-		if e := a.writeTo(o.junit, suite(name, xs, r, rulings).write); err == nil {
+		if e := a.writeTo(o.junit, suite(name, from.exchanges(), r, rulings).write); err == nil {
 			err = e
 		}
 	}
@@ -135,27 +145,36 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	return nil
 }
 
-// listen makes the player log to --log and to whoever judges the client.
-func (a *app) listen(p *replay.Player, o *replayOptions, j *judge) (closeLog func() error, err error) {
+// listen makes the players log to --log and to whoever judges the client.
+func (a *app) listen(players []*replay.Player, o *replayOptions, j *judge) (closeLog func() error, err error) {
 	closeLog = func() error { return nil }
+	var log func(har.Event)
 	if j != nil {
-		p.Log = j.rec.Record
+		log = j.rec.Record
 	}
-	if o.log == "" {
-		return closeLog, nil
-	}
-	tape, err := a.newTape(o.log, har.Header{Mode: "replay", KeepSecrets: o.keepSecrets})
-	if err != nil {
-		return nil, err
-	}
-	p.Log = tape.Record
-	if j != nil {
-		p.Log = func(e har.Event) {
-			tape.Record(e)
-			j.rec.Record(e)
+	if o.log != "" {
+		h := har.Header{Mode: "replay", KeepSecrets: o.keepSecrets}
+		for _, p := range players {
+			if p.Name != "" {
+				h.Servers = append(h.Servers, har.Server{Name: p.Name})
+			}
+		}
+		tape, err := a.newTape(o.log, h)
+		if err != nil {
+			return nil, err
+		}
+		closeLog, log = tape.close, tape.Record
+		if j != nil {
+			log = func(e har.Event) {
+				tape.Record(e)
+				j.rec.Record(e)
+			}
 		}
 	}
-	return tape.close, nil
+	for _, p := range players {
+		p.Log = log
+	}
+	return closeLog, nil
 }
 
 // parsePace gives Player.Pace for a word of the command line.

@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// secure makes the listener speak TLS with a certificate of the user's authority, which CMD is told to trust. undo removes
+// secure makes listeners speak TLS with a certificate of the user's authority, which CMD is told to trust. undo removes
 // the file that this takes.
-func (o *replayOptions) secure() (undo func(), err error) {
+func (o *replayOptions) secure(listeners []net.Listener) (undo func(), err error) {
 	undo = func() {}
 	if !o.tls {
 		return undo, nil
@@ -21,7 +21,9 @@ func (o *replayOptions) secure() (undo func(), err error) {
 	if err != nil {
 		return undo, err
 	}
-	o.l = tls.NewListener(o.l, conf)
+	for i, l := range listeners {
+		listeners[i] = tls.NewListener(l, conf)
+	}
 	if len(o.argv) == 0 {
 		o.notice("clients must trust %s", ca.certFile)
 		return undo, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -77,12 +78,81 @@ func (s *session) serve(run func(net.Listener) error, pathAndQuery string) (code
 	return s.wait(failed)
 }
 
+// A named server is one of several, each on a listener of its own.
+type named struct {
+	name  string
+	l     net.Listener
+	run   func(net.Listener) error
+	path  string // and query, of the URL for the client
+	given string // that URL, set by give
+}
+
+// openMore listens for so many servers, of which the first has s.l.
+func (s *session) openMore(n int) (listeners []net.Listener, err error) {
+	listeners = []net.Listener{s.l}
+	host, port, _ := net.SplitHostPort(s.listen)
+	if n > 1 && port != "0" {
+		return nil, &trouble{fmt.Errorf("--listen %s: %d servers want a TCP port each", s.listen, n), "port 0 takes a free one for each"}
+	}
+	for len(listeners) < n {
+		l, err := net.Listen(listenNetwork(host), s.listen)
+		if err != nil {
+			closeAll(listeners)
+			return nil, &trouble{fmt.Errorf("--listen %s: %w", s.listen, cause(err)), listenHint(err)}
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		l.Close()
+	}
+}
+
+// give says where each server is.
+func (s *session) give(list []*named) {
+	for _, n := range list {
+		n.given = s.urlOf(n.l, s.scheme(), n.path)
+	}
+}
+
+// serveNamed serves several servers, prints where each is, as NAME URL, and waits for the end of the run. {url:NAME} in an
+// argument is such a URL; {url} and MCPTAP_URL are the first.
+func (s *session) serveNamed(list []*named) (code int, err error) {
+	failed := make(chan error, len(list))
+	for _, n := range list {
+		go func() {
+			if err := n.run(n.l); err != nil {
+				failed <- fmt.Errorf("%s: %w", n.name, err)
+			}
+		}()
+	}
+	for _, n := range list {
+		if _, err := fmt.Fprintln(s.app.stdout, oneLine(n.name), n.given); err != nil {
+			return codeOK, err
+		}
+		s.url = cmp.Or(s.url, n.given)
+	}
+	for i := 1; i < len(s.argv); i++ {
+		for _, n := range list {
+			s.argv[i] = strings.ReplaceAll(s.argv[i], "{url:"+n.name+"}", n.given)
+		}
+	}
+	return s.wait(failed)
+}
+
+func (s *session) scheme() string {
+	if s.tls {
+		return "https"
+	}
+	return "http"
+}
+
 // ready prints the URL for the client: the only thing that record and replay write to stdout.
 func (s *session) ready(pathAndQuery string) error {
-	scheme := "http"
-	if s.tls {
-		scheme = "https"
-	}
+	scheme := s.scheme()
 	if addr, ok := s.l.Addr().(*net.UnixAddr); ok {
 		s.url = scheme + "+unix://" + url.PathEscape(addr.Name) + pathAndQuery
 		s.notice("as curl: --unix-socket %s %s://localhost%s", addr.Name, scheme, pathAndQuery)
