@@ -205,6 +205,17 @@ type Cassette struct {
 	Cut       string     // how it broke off
 }
 
+// All gives the exchanges, as Reader.All does.
+func (c *Cassette) All() iter.Seq2[*Exchange, error] {
+	return func(yield func(*Exchange, error) bool) {
+		for _, x := range c.Exchanges {
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Read reads a whole cassette. What was read before a *FormatError is returned with it.
 func Read(r io.Reader, lim Limits) (*Cassette, error) {
 	rd, err := NewReader(r, lim)

@@ -52,11 +52,15 @@ func (p *Player) notice(format string, args ...any) {
 	}
 	p.noticing.Lock()
 	defer p.noticing.Unlock()
-	text := fmt.Sprintf(format, args...)
+	p.Notice(p.said(fmt.Sprintf(format, args...)))
+}
+
+// said is a notice as it is given out: among several servers with the name of this one.
+func (p *Player) said(text string) string {
 	if p.Name != "" {
-		text = p.Name + ": " + text
+		return p.Name + ": " + text
 	}
-	p.Notice(text)
+	return text
 }
 
 // warn says once for each origin that a response leads the client past the replay: absolute URLs are served as recorded.

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -39,9 +41,11 @@ type Server struct {
 	AllowMisses   bool // requests without a recording do not fail the test
 	AllowUnserved bool // recorded exchanges that nobody asked for do not fail the test
 
-	URL string // what the client is given: the recorded endpoint, served here. Set by Start
+	URL  string            // what the client is given: the recorded endpoint, served here. Set by Start
+	URLs map[string]string // of a recording of several servers, by name; URL is the first's
 
 	t        TB
+	play     *Loading
 	events   events
 	record   *once // set in a run that records
 	wants    []want
@@ -70,60 +74,122 @@ func RoundTripper(t TB, file string) http.RoundTripper {
 	return s.RoundTripper(t)
 }
 
-// Start begins to serve on a free loopback port and sets URL.
+// Start begins to serve, each server on a free loopback port, and sets URL and URLs.
 func (s *Server) Start(t TB) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("replay: %v", err)
+	if !s.load(t) {
 		return
 	}
 	scheme := "http://"
-	host := l.Addr().String()
 	if s.TLS != nil {
-		l, scheme = tls.NewListener(l, s.TLS), "https://"
+		scheme = "https://"
 	}
-	if s.serve(t, l) {
-		s.URL = scheme + host + s.Player.Endpoint()
+	for _, p := range s.play.Players {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatalf("replay: %v", err)
+			return
+		}
+		s.give(p, scheme+l.Addr().String())
+		if s.TLS != nil {
+			l = tls.NewListener(l, s.TLS)
+		}
+		s.serve(p, l)
 	}
 }
 
-// RoundTripper begins to serve without a socket and sets URL, whose host does not matter.
+// RoundTripper begins to serve without a socket and sets URL and URLs. Of one server the host does not matter; of several it
+// is that of URLs.
 func (s *Server) RoundTripper(t TB) http.RoundTripper {
 	t.Helper()
-	l := newLobby()
-	if !s.serve(t, l) {
+	if !s.load(t) {
 		return nil
 	}
-	s.URL = "http://replay.invalid" + s.Player.Endpoint()
-	client := &http.Transport{DialContext: l.dial, DialTLSContext: l.dial}
+	lobbies := map[string]*lobby{}
+	for i, p := range s.play.Players {
+		host := "replay.invalid"
+		if i > 0 {
+			host = fmt.Sprintf("replay%d.invalid", i+1)
+		}
+		lobbies[host] = newLobby()
+		s.give(p, "http://"+host)
+		s.serve(p, lobbies[host])
+	}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		host, _, _ := net.SplitHostPort(addr)
+		l := lobbies[host]
+		if l == nil && len(lobbies) > 1 {
+			return nil, fmt.Errorf("replay: %s: want the host of one of Server.URLs", host)
+		}
+		return cmp.Or(l, lobbies["replay.invalid"]).dial(ctx, network, addr)
+	}
+	client := &http.Transport{DialContext: dial, DialTLSContext: dial}
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }
 
-// serve reads the recording and serves it on l until the test ends.
-func (s *Server) serve(t TB, l net.Listener) bool {
-	t.Helper()
-	s.t = t
-	p := &s.Player
-	if p.Exchanges = s.Exchanges; p.Exchanges == nil {
-		xs, err := readFile(s.File)
-		if err != nil {
-			l.Close()
-			t.Fatalf("replay: %v", err)
-			return false
-		}
-		p.Exchanges = xs
+// give says where a server is.
+func (s *Server) give(p *Player, origin string) {
+	url := origin + p.Endpoint()
+	s.URL = cmp.Or(s.URL, url)
+	if p.Name != "" {
+		s.URLs[p.Name] = url
 	}
-	p.Log, p.Notice = s.events.add, s.notice
-	s.served = make(chan error, 1)
-	go func() { s.served <- p.Serve(l) }()
+}
+
+// load reads the recording. It is served until the test ends.
+func (s *Server) load(t TB) bool {
+	t.Helper()
+	s.t, s.URLs = t, map[string]string{}
+	c := &har.Cassette{Exchanges: s.Exchanges}
+	var err error
+	if s.Exchanges == nil {
+		c, err = readFile(s.File)
+	}
+	if err == nil {
+		if c.Header.To == "" && len(c.Header.Servers) == 0 {
+			c.Header.Servers = NameServers(c.Exchanges)
+		}
+		s.play, err = Load(Source{To: c.Header.To, Servers: c.Header.Servers, All: c.All()}, s.player())
+	}
+	if err == nil {
+		err = s.play.Wait()
+	}
+	if err != nil {
+		t.Fatalf("replay: %v", err)
+		return false
+	}
+	s.served = make(chan error, len(s.play.Players))
 	t.Cleanup(s.finish)
 	return true
 }
 
+// player gives Server.Player, and for more servers others that are set as it is.
+func (s *Server) player() func() *Player {
+	next := &s.Player
+	return func() *Player {
+		p := next
+		next = &Player{Pace: p.Pace, Exact: p.Exact, Match: p.Match, Repeat: p.Repeat, Faults: p.Faults, Conns: p.Conns}
+		return p
+	}
+}
+
+// serve serves one server.
+func (s *Server) serve(p *Player, l net.Listener) {
+	p.Log, p.Notice = s.events.add, func(text string) { s.notice(p, text) }
+	go func() { s.served <- p.Serve(l) }()
+}
+
+// result is what became of the replay.
+func (s *Server) result() Result {
+	if s.play == nil {
+		return Result{}
+	}
+	return s.play.Result()
+}
+
 // readFile reads a cassette. The errors name the file.
-func readFile(name string) ([]*har.Exchange, error) {
+func readFile(name string) (*har.Cassette, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -133,12 +199,12 @@ func readFile(name string) ([]*har.Exchange, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return c.Exchanges, nil
+	return c, nil
 }
 
 // notice passes on what the Player says; a miss is a failure at once.
-func (s *Server) notice(text string) {
-	if strings.HasPrefix(text, missWord) && !s.AllowMisses {
+func (s *Server) notice(p *Player, text string) {
+	if strings.HasPrefix(text, p.said(missWord)) && !s.AllowMisses {
 		s.t.Errorf("replay: %s", text)
 		return
 	}
@@ -153,7 +219,7 @@ func (s *Server) finish() {
 		s.t.Errorf("replay: %v", s.stopErr)
 	}
 	if s.record == nil {
-		for i, x := range s.Player.Result().Unserved {
+		for i, x := range s.result().Unserved {
 			if s.AllowUnserved {
 				break
 			}
@@ -161,7 +227,7 @@ func (s *Server) finish() {
 				s.t.Errorf("replay: more recorded exchanges were not asked for")
 				break
 			}
-			s.t.Errorf("replay: not asked for: exchange %d, %s", x.N, s.Player.index().byN(x).name())
+			s.t.Errorf("replay: not asked for: exchange %d, %s", x.N, s.play.nameOf(x))
 		}
 	}
 	s.blameFaults()
@@ -176,7 +242,7 @@ func (s *Server) finish() {
 // blameFaults fails the test for faults that could not do what they were meant to.
 func (s *Server) blameFaults() {
 	s.t.Helper()
-	r := s.Player.Result()
+	r := s.result()
 	for _, f := range r.Unused {
 		s.t.Errorf("replay: fault %q met no request", f)
 	}
@@ -197,9 +263,11 @@ func (s *Server) stop() {
 			s.stopErr = s.record.stop()
 			return
 		}
-		s.stopErr = s.Player.Close()
-		if err := <-s.served; s.stopErr == nil {
-			s.stopErr = err
+		s.stopErr = s.play.Close()
+		for range s.play.Players {
+			if err := <-s.served; s.stopErr == nil {
+				s.stopErr = err
+			}
 		}
 	})
 }
@@ -243,7 +311,11 @@ func (s *Server) Observed() Observed {
 // seen are the exchanges of this run.
 func (s *Server) seen() ([]*har.Exchange, error) {
 	if s.record != nil {
-		return readFile(s.record.partial)
+		c, err := readFile(s.record.partial)
+		if err != nil {
+			return nil, err
+		}
+		return c.Exchanges, nil
 	}
 	list, err := s.events.all()
 	if err != nil {

@@ -80,3 +80,6 @@ func (l *Loading) Result() (all Result) {
 	slices.SortStableFunc(all.Unserved, func(a, b *har.Exchange) int { return cmp.Compare(a.N, b.N) })
 	return all
 }
+
+// nameOf names the recording of an exchange for people.
+func (l *Loading) nameOf(x *har.Exchange) string { return l.Players[l.server(x)].ix.byN(x).name() }

@@ -87,14 +87,7 @@ func openCorpus(name, entry string) (*recording, error) {
 	if err != nil {
 		return nil, &trouble{fmt.Errorf("%s: %w", name, err), "see mcptap corpus list"}
 	}
-	all := func(yield func(*har.Exchange, error) bool) {
-		for _, x := range c.Exchanges {
-			if !yield(x, nil) {
-				return
-			}
-		}
-	}
-	return &recording{name: name, header: c.Header, all: all, cut: func() string { return c.Cut }, end: func() *har.End { return c.End },
+	return &recording{name: name, header: c.Header, all: c.All(), cut: func() string { return c.Cut }, end: func() *har.End { return c.End },
 		procs:  func() []*har.Process { return c.Processes },
 		Closer: io.NopCloser(nil)}, nil
 }

@@ -59,13 +59,7 @@ func (a *app) openReplay(name string, o *replayOptions) (*replaySource, error) {
 		s.Servers = replay.NameServers(s.read)
 	}
 	s.Begun = nil
-	s.All = func(yield func(*har.Exchange, error) bool) {
-		for _, x := range s.exchanges() {
-			if !yield(x, nil) {
-				return
-			}
-		}
-	}
+	s.All = (&har.Cassette{Exchanges: s.exchanges()}).All()
 	return s, nil
 }
 
