@@ -33,7 +33,7 @@ mcptap show, analyze and replay corpus:NAME.`,
 			return a.corpusShow(args[0])
 		},
 		ValidArgsFunction: caseNames,
-	})
+	}, a.corpusRunCommand())
 	return c
 }
 

@@ -2,7 +2,10 @@
 
 package main
 
-import "os"
+import (
+	"os"
+	"os/exec"
+)
 
 // ending lists the signals that end a run in good order.
 func ending() []os.Signal { return []os.Signal{os.Interrupt} }
@@ -12,3 +15,9 @@ func surviveWriteSignals() {}
 
 // fromTerminal tells whether CMD has got this signal already: a console sends an interrupt to all its processes.
 func fromTerminal(sig os.Signal) bool { return sig == os.Interrupt }
+
+// ownGroup does nothing here: a process is killed alone.
+func ownGroup(*exec.Cmd) {}
+
+// endGroup does nothing here.
+func endGroup(*exec.Cmd) {}
