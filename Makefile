@@ -6,7 +6,7 @@ DIR      ?= capture/pcap/testdata
 PACKAGES  = interop/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: build test race lint fuzz bench golden demo interop oracle law4 help
+.PHONY: build test race lint fuzz bench golden demo interop matrix oracle law4 help
 
 build: ## build bin/mcptap
 	$(GO) build -o bin/mcptap ./cmd/mcptap
@@ -46,6 +46,10 @@ law4: $(PACKAGES) ## compare recordings of real clients with packet captures of 
 
 interop: $(PACKAGES) ## run only the tests with real clients
 	$(GO) test -count=1 ./interop/...
+
+matrix: build $(PACKAGES) ## run the real clients against the corpus and write docs/matrix.md; ONLY='probe-*,A13' for some cases
+	cd interop/goclient && $(GO) build -o ../../bin/once ./once
+	$(GO) run ./interop/matrix '$(ONLY)' '$(JOBS)'
 
 $(PACKAGES): interop/package.json interop/package-lock.json
 	@if command -v npm >/dev/null; then cd interop && npm ci --ignore-scripts --no-audit --no-fund; \

@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"cmd/mcptap": {"analyze", "caller", "capture", "capture/proxy", "capture/pcap", "capture/stdio", "corpus", "har", "har/wire", "replay",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"interop/scripted": {}, // servers for tests
+	"interop/matrix":   {"corpus"},
 	"demo":             {"har", "interop/scripted"},
 	"oracle":           {"capture", "capture/pcap", "har", "har/wire"},
 }

@@ -50,39 +50,38 @@ type run struct {
 	exit     Exit
 	misses   []replay.Miss
 	late     bool // it was ended when its time was up
-	again    bool // the second run of a case
 	took     time.Duration
 	err      error // of ours
 }
 
 // Run runs the client against the cases. When ctx is done, the clients under way are ended and what is done is judged. A
-// difference counts only if a second run shows one again.
+// difference, or a client that sends nothing, counts only if a second run shows it again.
 func (r *Runner) Run(ctx context.Context, cases []har.Case) *Matrix {
-	runs := r.all(ctx, cases, false)
+	runs := r.all(ctx, cases)
 	m := &Matrix{Format: MatrixFormat, Asked: len(cases)}
 	m.choose(r.Policy, runs)
 	var doubtful []har.Case
 	for _, one := range runs {
 		result := m.judge(one)
 		m.Cases = append(m.Cases, result)
-		if result.Result == Differ {
+		if result.Result == Differ || result.Result == Error && one.exit.Err == nil {
 			doubtful = append(doubtful, one.k)
 		}
 	}
-	for _, one := range r.all(ctx, doubtful, true) {
+	for _, one := range r.all(ctx, doubtful) {
 		i := slices.IndexFunc(m.Cases, func(x CaseResult) bool { return x.Name == one.k.Name })
 		second := m.judge(one)
-		if second.Result != Differ {
+		if second.Result != m.Cases[i].Result {
 			second.Why = "only in the first of two runs: " + m.Cases[i].Why
-			m.Cases[i] = second
 		}
+		m.Cases[i] = second
 	}
 	m.count()
 	return m
 }
 
 // all runs cases, Jobs at a time, and gives the runs that came to an end, in order.
-func (r *Runner) all(ctx context.Context, cases []har.Case, again bool) []*run {
+func (r *Runner) all(ctx context.Context, cases []har.Case) []*run {
 	runs := make([]*run, len(cases))
 	next := make(chan int)
 	var told sync.Mutex
@@ -95,7 +94,6 @@ func (r *Runner) all(ctx context.Context, cases []har.Case, again bool) []*run {
 				if ctx.Err() != nil {
 					continue
 				}
-				one.again = again
 				told.Lock()
 				runs[i] = one
 				ended++

@@ -144,9 +144,6 @@ func (j *judging) result() (word, why string) {
 			return word, why
 		}
 	}
-	if j.row.Observed == string(analyze.Failed) {
-		return Agree, ""
-	}
 	return j.deed()
 }
 
@@ -235,7 +232,8 @@ func (j *judging) deed() (word, why string) {
 		if about == nil || slices.Contains([]string{"server/discover", "initialize", "notifications/initialized"}, rpcOf(about)) {
 			return Agree, ""
 		}
-		return Inconclusive, fmt.Sprintf("connected as predicted; the client never sent what the case is about: exchange %d, %s", about.N, cmp.Or(rpcOf(about), about.Method))
+		return Inconclusive, fmt.Sprintf("%s as predicted, and the client never sent what the case is about: exchange %d, %s",
+			j.row.Observed, about.N, cmp.Or(rpcOf(about), about.Method))
 	}
 	if slices.Contains(connecting, x.Class) {
 		return Agree, ""

@@ -1,6 +1,6 @@
 // One run of npm @modelcontextprotocol/client against one server, for `mcptap corpus run -- node ts-client.mjs MODE {url}`.
-// MODE is auto, pin or legacy. It connects, lists tools, prompts and resources, calls a tool twice and closes. Waits are
-// short, so that a silent server costs seconds. Exit code 1: it did not connect.
+// MODE is auto, pin or legacy. It connects, lists tools, prompts and resources, calls a tool twice, ends its session and
+// closes. Waits are short, so that a silent server costs seconds. Exit code 1: it did not connect.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { run, PROBE } from './steps.mjs';
 
@@ -16,4 +16,7 @@ if (!options || !url) {
   process.exit(2);
 }
 const client = new Client({ name: `mcptap-matrix-${mode}`, version: '1.0.0' }, options);
-await run(client, new StreamableHTTPClientTransport(new URL(url)), (call, wait) => client.callTool(call, wait));
+await run(client, new StreamableHTTPClientTransport(new URL(url)), {
+  callTool: (call, wait) => client.callTool(call, wait),
+  ask: (method, wait) => client.request({ method }, wait), // listPrompts would not ask a server that has not declared prompts
+});

@@ -10,4 +10,7 @@ if (!url) {
   process.exit(2);
 }
 const client = new Client({ name: 'mcptap-matrix-sdk', version: '1.0.0' });
-await run(client, new StreamableHTTPClientTransport(new URL(url)), (call, wait) => client.callTool(call, undefined, wait));
+await run(client, new StreamableHTTPClientTransport(new URL(url)), {
+  callTool: (call, wait) => client.callTool(call, undefined, wait),
+  ask: (method, wait) => (method === 'prompts/list' ? client.listPrompts({}, wait) : client.listResources({}, wait)),
+});

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	connectLimit = 4 * time.Second
-	stepLimit    = 2500 * time.Millisecond
+	connectLimit = 6 * time.Second
+	stepLimit    = 5 * time.Second
 )
 
 func main() {
