@@ -274,6 +274,13 @@ func (p *Policy) compile() error {
 	return nil
 }
 
+// SetRules puts other rules in place of the policy's, such as all but one, to show what a rule decides. Nothing may be judged
+// meanwhile.
+func (p *Policy) SetRules(rules []Rule) {
+	p.Rules = rules
+	p.index()
+}
+
 // index finds the rules of each class.
 func (p *Policy) index() {
 	p.byClass = [oauth + 1][]*Rule{}

@@ -166,7 +166,7 @@ func TestCasesNeedTheirRules(t *testing.T) {
 	i := slices.IndexFunc(analyze.Policies(), func(p *analyze.Policy) bool { return p.Name == analyze.Recommended })
 	policy := analyze.Policies()[i]
 	whole := policy.Rules
-	defer func() { policy.Rules = whole }()
+	defer policy.SetRules(whole)
 	for i, rule := range whole {
 		for _, row := range rule.Cases {
 			t.Run(strings.ReplaceAll(rule.ID, "/", ":")+"/"+row, func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestCasesNeedTheirRules(t *testing.T) {
 				if len(decided) == 0 {
 					t.Fatalf("no case of row %s expects rule %s", row, rule.ID)
 				}
-				policy.Rules = slices.Delete(slices.Clone(whole), i, i+1)
-				defer func() { policy.Rules = whole }()
+				policy.SetRules(slices.Delete(slices.Clone(whole), i, i+1))
+				defer policy.SetRules(whole)
 				for _, k := range decided {
 					r, err := judged(opened(t, k.Name), analyze.Recommended)
 					if err != nil {

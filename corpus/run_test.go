@@ -26,9 +26,13 @@ var unlike = map[string]string{
 	"session-404-old-id-sent":   "did not send its request again",
 }
 
-// The recorded clients are found to do as recommended, but for those whose story says otherwise.
+// The recorded clients are found to do as recommended, but for those whose story says otherwise. Those of reports did as
+// they did.
 func TestMatrixOfRecordedClients(t *testing.T) {
 	for _, k := range listed(t) {
+		if k.Row == "field" {
+			continue
+		}
 		t.Run(k.Name, func(t *testing.T) {
 			m := &Matrix{Policy: analyze.Recommended}
 			if strings.HasPrefix(k.Name, "pinned-") {

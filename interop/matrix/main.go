@@ -37,6 +37,8 @@ var preface string
 
 const doc = "docs/matrix.md"
 
+var program = "bin/mcptap"
+
 func main() {
 	args := append(os.Args[1:], "", "")
 	if err := write(args[0], args[1]); err != nil {
@@ -114,7 +116,7 @@ func run(c client, only, jobs string) (*corpus.Matrix, error) {
 	if jobs != "" {
 		args = append(args, "--jobs", jobs)
 	}
-	cmd := exec.Command("bin/mcptap", append(append(args, "--"), c.argv...)...)
+	cmd := exec.Command(program, append(append(args, "--"), c.argv...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	err := cmd.Run()
