@@ -134,16 +134,16 @@ func chosenCases(c *cobra.Command, only []string) ([]har.Case, error) {
 		return cases, err
 	}
 	for _, word := range only {
-		if !slices.ContainsFunc(cases, func(k har.Case) bool { return named(word, k) }) {
+		if !slices.ContainsFunc(cases, func(k har.Case) bool { return isCase(word, k) }) {
 			return nil, usage(c, "--only %s: no case has that name, pattern or row; mcptap corpus list has them", word)
 		}
 	}
 	return slices.DeleteFunc(cases, func(k har.Case) bool {
-		return !slices.ContainsFunc(only, func(word string) bool { return named(word, k) })
+		return !slices.ContainsFunc(only, func(word string) bool { return isCase(word, k) })
 	}), nil
 }
 
-func named(word string, k har.Case) bool {
+func isCase(word string, k har.Case) bool {
 	matched, err := path.Match(word, k.Name)
 	return matched && err == nil || strings.EqualFold(word, k.Row)
 }
