@@ -33,9 +33,10 @@ var mayImport = map[string][]string{
 	"replay/testkit": {"analyze", "capture", "capture/proxy", "replay", "har", "har/wire"}, // above the siblings, as cmd is
 	"caller":         {"har", "har/wire"},
 	"corpus":         {"analyze", "replay", "har", "har/wire"},
-	"cmd/mcptap": {"analyze", "caller", "capture", "capture/proxy", "capture/pcap", "capture/stdio", "corpus", "har", "har/wire", "replay",
+	"cmd/mcptap": {"analyze", "caller", "capture", "capture/proxy", "capture/pcap", "capture/stdio", "corpus", "diff", "har", "har/wire", "replay",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"interop/scripted": {}, // servers for tests
+	"diff":             {"analyze", "replay", "har", "har/wire"}, // compares what those make of two recordings
+	"interop/scripted": {},                                       // servers for tests
 	"interop/matrix":   {"corpus"},
 	"demo":             {"har", "interop/scripted"},
 	"oracle":           {"capture", "capture/pcap", "har", "har/wire"},
