@@ -20,8 +20,18 @@ type answer struct {
 	raw       string // instead of all these: what comes is not HTTP
 	late      bool   // it comes after the client has left
 
-	end  har.Ending // "": the connection goes on
-	note string     // why there is no answer
+	wire   []piece // instead of all these: the bytes themselves
+	broken bool    // these are not a whole answer
+
+	end  har.Ending    // "": the connection goes on
+	wait time.Duration // until the client gives up; 0: patience
+	note string        // why there is no answer
+}
+
+// A piece is bytes that a server writes at once, this long behind those before.
+type piece struct {
+	after time.Duration
+	bytes string
 }
 
 func reply(status, mediaType, body string) answer {
@@ -59,6 +69,9 @@ func (a answer) tooLate() answer { a.late = true; return a }
 
 // whole tells whether all of it comes, and in time.
 func (a answer) whole() bool {
+	if a.wire != nil {
+		return !a.broken
+	}
 	return a.status != "" && a.sent == 0 && !a.open && !a.late && (a.end == "" || a.events == nil)
 }
 

@@ -32,8 +32,8 @@ func TestEveryRowHasACase(t *testing.T) {
 		}
 	}
 	for _, c := range cases {
-		if !slices.Contains(rows(), c.Row) {
-			t.Errorf("%s: row %q is none of A1 to A25, B1 to B39, C1 to C7", c.Name, c.Row)
+		if !slices.Contains(rows(), c.Row) && !strings.HasPrefix(c.Name, c.Row+"-") {
+			t.Errorf("%s: row %q is none of A1 to A25, B1 to B39, C1 to C7, and none of the collections", c.Name, c.Row)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func checkExchange(t *testing.T, x, meant *har.Exchange, broken bool) {
 		if r.Status != meant.Status || v.ResponseTail.Len != 0 || len(r.Faults) != 0 {
 			t.Errorf("exchange %d: status %d, tail %v, faults %q, want %d and neither", x.N, r.Status, v.ResponseTail, r.Faults, meant.Status)
 		}
-		if v.SSE() && len(v.Events()) == 0 {
+		if v.SSE() && len(v.Events()) == 0 && bytes.Contains(meant.Response.Raw, []byte("data:")) {
 			t.Errorf("exchange %d: an event stream without an event", x.N)
 		}
 	} else if !broken {

@@ -17,7 +17,7 @@ const doc = "../docs/corpus.md"
 
 // entries are all cases, in order of their rows.
 func entries() []entry {
-	return withFindings(slices.Concat(probeCases, pinnedCases, optionalCases, sessionCases))
+	return append(withFindings(slices.Concat(probeCases, pinnedCases, optionalCases, sessionCases)), fieldCases()...)
 }
 
 // cassette plays an entry and writes down what was recorded.

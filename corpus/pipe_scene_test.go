@@ -20,16 +20,30 @@ func (s *scene) spawn(command ...string) {
 
 // tell writes a line of the client to the process, and reply, unless empty, is the line that comes back. $ID stands for
 // the request's id.
-func (s *scene) tell(text, reply string) *har.Exchange {
-	x := s.lines()
-	add(&x.Request, 0, text+"\n")
+func (s *scene) tell(text, reply string) {
 	if reply != "" {
-		at := s.jitter(9 * time.Millisecond)
-		s.speak(x, at, withID(reply, rawID("\r\n\r\n"+text))+"\n")
-		s.now += at
+		reply = withID(reply, rawID("\r\n\r\n"+text)) + "\n"
 	}
-	s.now += s.jitter(2 * time.Millisecond)
-	return x
+	s.speaks(text+"\n", reply, true, 0)
+}
+
+// speaks writes a whole line of the client, and behind wait one of the server unless it is empty, which replies or is an
+// exchange of its own.
+func (s *scene) speaks(ask, say string, replies bool, wait time.Duration) {
+	x := s.lines()
+	add(&x.Request, 0, ask)
+	at := wait
+	if say != "" {
+		at += s.jitter(9 * time.Millisecond)
+		if !replies {
+			s.now += at
+			x, at = s.lines(), 0
+		}
+		x.Off = s.stdout
+		s.stdout += int64(len(say))
+		add(&x.Response, at, say)
+	}
+	s.now += at + s.jitter(2*time.Millisecond)
 }
 
 // lines is a new exchange of the process.
@@ -44,32 +58,24 @@ func (s *scene) lines() *har.Exchange {
 	return x
 }
 
-// speak writes the server's line.
-func (s *scene) speak(x *har.Exchange, at time.Duration, text string) {
-	x.Off = s.stdout
-	s.stdout += int64(len(text))
-	add(&x.Response, at, text)
-}
-
-// leave closes the process's stdin, and it exits with code 0.
+// leave closes the process's stdin, and it exits with code 0. Its last exchange, and those that wait for a reply, end so.
 func (s *scene) leave() {
 	if s.process == nil {
 		return
 	}
 	s.now += s.jitter(3 * time.Millisecond)
-	if x := s.line.last; x != nil && x.End == har.EndKeep {
-		s.exits(x, har.EndFIN, &har.Exit{})
+	gone := start.Add(s.now)
+	s.now += s.jitter(time.Millisecond)
+	how := &har.Exit{At: start.Add(s.now).Sub(s.process.Started).Truncate(time.Microsecond)}
+	s.process.Exit = how
+	for _, x := range s.xs {
+		waits := len(x.Response.Raw) == 0 && len(har.RequestIDs(x.Request.Raw)) > 0
+		if x.Conn == s.process.Conn && (waits || x == s.line.last) {
+			x.End, x.EndAt, x.EndOff = har.EndClientFIN, gone.Sub(x.Started).Truncate(time.Microsecond), len(x.Response.Raw)
+			x.Notes = append(x.Notes, how.Note())
+		}
 	}
 	s.process, s.line = nil, nil
-}
-
-// exits ends the process, and with it this exchange.
-func (s *scene) exits(x *har.Exchange, end har.Ending, how *har.Exit) {
-	x.End, x.EndAt, x.EndOff = end, start.Add(s.now).Sub(x.Started).Truncate(time.Microsecond), len(x.Response.Raw)
-	s.now += s.jitter(time.Millisecond)
-	how.At = start.Add(s.now).Sub(s.process.Started).Truncate(time.Microsecond)
-	s.process.Exit = how
-	x.Notes = append(x.Notes, how.Note())
 }
 
 // handshake initializes a 2025 session over the pipes.

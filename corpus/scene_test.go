@@ -109,6 +109,15 @@ func (s *scene) answer(x *har.Exchange, a answer, id string) {
 		}
 		at = x.Response.Writes[len(x.Response.Writes)-1].At
 	}
+	for _, p := range a.wire {
+		at += p.after
+		add(&x.Response, at, p.bytes)
+		at += s.jitter(time.Millisecond)
+	}
+	if a.wire != nil {
+		x.Status, x.MediaType = 0, ""
+		har.FillDerived(x, s.origin)
+	}
 	x.EndOff = len(x.Response.Raw)
 	switch {
 	case a.note != "":
@@ -118,7 +127,7 @@ func (s *scene) answer(x *har.Exchange, a answer, id string) {
 	case a.end != "":
 		x.End, x.EndAt = a.end, at+s.jitter(2*time.Millisecond)
 		if a.end == har.EndClientFIN {
-			x.EndAt = patience
+			x.EndAt = cmp.Or(a.wait, patience)
 		}
 		at = x.EndAt
 	}
@@ -164,9 +173,15 @@ func (s *scene) done() []*har.Exchange {
 	return inOrderOfEnding(s.xs)
 }
 
-// inOrderOfEnding is the order of a recording's lines.
+// inOrderOfEnding is the order of a recording's lines. Over stdio it is that of beginning: one connection carries exchanges
+// side by side.
 func inOrderOfEnding(xs []*har.Exchange) []*har.Exchange {
-	return slices.SortedStableFunc(slices.Values(xs), func(a, b *har.Exchange) int { return cmp.Compare(ended(a), ended(b)) })
+	return slices.SortedStableFunc(slices.Values(xs), func(a, b *har.Exchange) int {
+		if a.Stdio() {
+			return cmp.Compare(a.N, b.N)
+		}
+		return cmp.Compare(ended(a), ended(b))
+	})
 }
 
 // ended is when an exchange ended, since start.
