@@ -112,21 +112,7 @@ func TestReadAndWriteAgain(t *testing.T) {
 				t.Fatalf("end %v, cut %q: want a whole file", c.End, c.Cut)
 			}
 			var b bytes.Buffer
-			w, err := har.NewWriter(&b, c.Header, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, p := range c.Processes {
-				if err := w.Process(p); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, x := range inOrderOfEnding(c.Exchanges) {
-				if err := w.Write(x); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := w.Close(*c.End); err != nil {
+			if err := Write(&b, c.Header, c.Processes, c.Exchanges); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(b.Bytes(), file) {

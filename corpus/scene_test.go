@@ -3,7 +3,6 @@ package corpus
 import (
 	"cmp"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,26 +170,6 @@ func (s *scene) done() []*har.Exchange {
 		s.hangUp(s.line)
 	}
 	return inOrderOfEnding(s.xs)
-}
-
-// inOrderOfEnding is the order of a recording's lines. Over stdio it is that of beginning: one connection carries exchanges
-// side by side.
-func inOrderOfEnding(xs []*har.Exchange) []*har.Exchange {
-	return slices.SortedStableFunc(slices.Values(xs), func(a, b *har.Exchange) int {
-		if a.Stdio() {
-			return cmp.Compare(a.N, b.N)
-		}
-		return cmp.Compare(ended(a), ended(b))
-	})
-}
-
-// ended is when an exchange ended, since start.
-func ended(x *har.Exchange) time.Duration {
-	at := x.EndAt
-	for _, w := range x.Response.Writes {
-		at = max(at, w.At)
-	}
-	return x.Started.Sub(start) + at
 }
 
 // address is the server's, as dialled.

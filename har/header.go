@@ -16,6 +16,7 @@ type Header struct {
 	To          string    // what --to named, credentials removed
 	Servers     []Server  // several servers in one recording, each behind a door of its own; Exchange.Name says which
 	KeepSecrets bool      // nothing was redacted
+	Minimized   string    // what was left out of the recording, "" if nothing: what is here are not the bytes of the wire
 	Case        *Case     // corpus files only
 }
 
@@ -64,6 +65,7 @@ func appendHeader(b []byte, h *Header) []byte {
 	}
 	b = closeList(b, len(h.Servers))
 	b = appendTrue(b, "keepSecrets", h.KeepSecrets)
+	b = appendText(b, "minimized", h.Minimized)
 	if h.Case != nil {
 		b = append(b, `,"case":`...)
 		b = appendCase(b, h.Case)
@@ -138,6 +140,8 @@ func parseHeader(line []byte) (Header, error) {
 			p.array(func() { h.Servers = append(h.Servers, p.server(h.Servers)) })
 		case "keepSecrets":
 			h.KeepSecrets = p.bool()
+		case "minimized":
+			h.Minimized = p.text()
 		case "case":
 			h.Case = p.caseOf()
 		default:
