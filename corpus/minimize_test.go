@@ -27,13 +27,13 @@ func minimized(t *testing.T, xs []*har.Exchange, id string) *Minimized {
 // Every case of a finding is minimized: the finding stays, nothing grows, framing stays what it was, what is left replays,
 // and minimizing that again changes nothing.
 func TestMinimizeCases(t *testing.T) {
-	before, after, tries := 0, 0, 0
 	for _, k := range listed(t) {
 		id := k.Expect[0].Finding
 		if id == "" {
 			continue
 		}
 		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
 			c := opened(t, k.Name)
 			was := printed(c.Exchanges)
 			m := minimized(t, c.Exchanges, id)
@@ -43,7 +43,6 @@ func TestMinimizeCases(t *testing.T) {
 			if m.After > m.Before || m.Bounded || size(m.Exchanges) != m.After {
 				t.Errorf("%d bytes became %d, bounded %v", m.Before, m.After, m.Bounded)
 			}
-			before, after, tries = before+m.Before, after+m.After, tries+m.Tries
 			r, err := analyze.Analyze(all(m.Exchanges), analyze.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +63,6 @@ func TestMinimizeCases(t *testing.T) {
 			replays(t, &har.Cassette{Exchanges: m.Exchanges, Processes: c.Processes})
 		})
 	}
-	t.Logf("%d bytes became %d in %d tries", before, after, tries)
 }
 
 func has(r *analyze.Report, id string) bool {

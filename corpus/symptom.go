@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 //
 //   - the finding, with its rule, its severity and whose fault it is,
 //   - what was observed of its conversation, whose client it is, and what is predicted for that client and by the policy
-//     recommended; for a client that is not recognised, by all policies,
+//     recommended; for a client that is not recognised, for those whose clients were measured,
 //   - the handshake around it, so that a client that is served what is left gets as far,
 //   - of each exchange that is left, its facts and verdicts; and no finding is new.
 //
@@ -33,7 +34,7 @@ func Symptom(xs []*har.Exchange, id string) (keep func([]*har.Exchange) bool, fo
 	found = r.Findings[i]
 	s := &symptom{found: found}
 	if c := conversationOf(r, found); c == nil || c.Client.Policy == "" {
-		s.options.Policies = []string{"all"}
+		s.options.Policies = measured
 		if r, err = analyze.Analyze(all(xs), s.options); err != nil {
 			return nil, found, err
 		}
@@ -69,6 +70,9 @@ func all(xs []*har.Exchange) iter.Seq2[*har.Exchange, error] {
 		}
 	}
 }
+
+// measured are the policies of clients that were run against scripted servers.
+var measured = []string{analyze.Recommended, "ts-2.4.0", "ts-2.4.0-pin", "ts-1.32.2", "go-1.8.0", "mcp-go-1.2.1"}
 
 // A symptom is what a recording shows.
 type symptom struct {
@@ -162,7 +166,12 @@ func conversationFacts(c *analyze.Conversation) string {
 // exchangeFacts are those that must stay: not how long, nor how much there is of what says nothing.
 func exchangeFacts(x *analyze.Exchange) string {
 	k := *x
-	k.Conversation, k.At = 0, 0
+	k.Conversation, k.At, k.Verdicts = 0, 0, nil
+	var verdicts strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(x.Verdicts)) {
+		v := x.Verdicts[name]
+		verdicts.WriteString(name + " " + v.Verdict + " " + v.Rule + "\n")
+	}
 	o := &k.Observation
 	o.Duration, o.FirstByte, o.Request, o.Response, o.Events, o.Comments, o.Late, o.Notes = 0, nil, 0, 0, 0, 0, 0, nil
 	if o.Error != nil {
@@ -170,7 +179,7 @@ func exchangeFacts(x *analyze.Exchange) string {
 		e.Message = ""
 		o.Error = &e
 	}
-	return asJSON(k)
+	return verdicts.String() + asJSON(k)
 }
 
 func asJSON(v any) string {

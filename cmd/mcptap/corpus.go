@@ -18,12 +18,7 @@ mcptap show, analyze and replay corpus:NAME.`,
 		Args: a.noCommand,
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
-	c.AddCommand(&cobra.Command{
-		Use:   "list",
-		Short: "list the cases",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return a.corpusList() },
-	}, &cobra.Command{
+	c.AddCommand(a.corpusListCommand(), &cobra.Command{
 		Use:   "show NAME",
 		Short: "tell a case's story and list its exchanges",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -33,7 +28,7 @@ mcptap show, analyze and replay corpus:NAME.`,
 			return a.corpusShow(args[0])
 		},
 		ValidArgsFunction: caseNames,
-	}, a.corpusRunCommand())
+	}, a.corpusRunCommand(), a.corpusAddCommand(), a.corpusMinimizeCommand())
 	return c
 }
 
@@ -48,18 +43,6 @@ func caseNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.Shell
 		names = append(names, k.Name+"\t"+k.Story)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) corpusList() error {
-	cases, err := corpus.List()
-	if err != nil {
-		return err
-	}
-	rows := make([][]cell, 0, len(cases))
-	for _, k := range cases {
-		rows = append(rows, []cell{text(k.Name), text(k.Row), text(k.Story)})
-	}
-	return writeTable(a.stdout, a.paint(a.stdout), []string{"name", "row", "story"}, rows)
 }
 
 func (a *app) corpusShow(name string) error {
