@@ -215,7 +215,7 @@ func answerOf(x *har.Exchange, v *har.View) set {
 func lossy(x *har.Exchange) bool {
 	return slices.ContainsFunc(x.Notes, func(note string) bool {
 		switch word, _, _ := strings.Cut(note, ":"); word {
-		case har.NoteGap, har.NoteSnaplen, har.NoteStart, har.NoteConflict:
+		case har.NoteGap, har.NoteSnaplen, har.NoteStart, har.NoteConflict, har.NoteLimit:
 			return true
 		}
 		return false

@@ -23,6 +23,10 @@ type book struct {
 	growing   bool      // some exchange has bytes that were not written
 	looked    time.Time // when growing exchanges were last written
 
+	limits Limits
+	full   bool // the cassette has reached its bound: no more bodies
+	wrote  func(line *har.Exchange, more bool)
+
 	line  har.Exchange // what is being written
 	spare []*exchange
 }
@@ -100,6 +104,7 @@ func (b *book) keepUp() {
 	}
 	if b.unflushed && b.now.Sub(b.flushed) >= flushEvery {
 		b.flush()
+		b.holdSize()
 	}
 }
 
@@ -120,7 +125,7 @@ func (b *book) storeGrowing() {
 		}
 		for _, x := range c.live {
 			switch {
-			case x.written && x.unstored() == 0:
+			case x.written && x.unstored() == 0 && len(x.Notes) == 0 || x.elsewhere && x.unstored() == 0:
 			case b.now.Sub(x.began) < flushEvery:
 				b.growing = true
 			default:

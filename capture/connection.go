@@ -14,6 +14,7 @@ type connection struct {
 	between har.Conn
 	slicer  wire.Slicer
 	begun   int         // exchanges
+	places  int         // those of them that the cassette at hand has
 	live    []*exchange // in order; the last one begun, and those before it that are not whole
 	target  string      // of the last request
 	url     string      // that belongs to it
@@ -44,8 +45,8 @@ func (c *connection) bytes(e *entry, p []byte, edits []har.Edit) {
 	off := 0
 	for _, piece := range c.slicer.Feed(e.dir, p) {
 		x := c.exchange(c.base+piece.Seq, e.at)
-		base := x.size(e.dir) - off
-		x.add(e.dir, e.at, p[off:off+piece.N], off > 0)
+		base := x.size(e.dir) + int(x.unkept[e.dir]) - off
+		x.add(e.dir, e.at, p[off:off+piece.N], x.headIn(e.dir, &piece), off > 0)
 		off += piece.N
 		for len(edits) > 0 && edits[0].Off < off {
 			x.edit(edits[0], base)
@@ -77,7 +78,8 @@ func (c *connection) begin(at time.Time) {
 	c.begun++
 	b.n++
 	x := b.newExchange()
-	x.N, x.Conn, x.Seq = b.n, c.id, c.begun
+	x.N, x.Conn, x.Seq, x.most = b.n, c.id, c.begun, b.most()
+	c.place(x)
 	x.Client, x.Server, x.Name = c.between.Client, c.between.Server, c.between.Name
 	if c.pipes != nil {
 		x.URL = c.pipes.url
@@ -174,7 +176,7 @@ func (c *connection) storeBefore(x *exchange) {
 func (c *connection) limit(x *exchange) {
 	n := x.unstored()
 	if n-x.held < MaxUnstored {
-		c.book.growing = c.book.growing || n > 0
+		c.book.growing = c.book.growing || n > 0 || len(x.Notes) > 0
 		return
 	}
 	c.storeBefore(x)

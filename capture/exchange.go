@@ -25,11 +25,25 @@ type exchange struct {
 	noted   noted   // words that were
 	gaps    int     // notes of gaps
 	counted bool    // among the whole ones
+
+	placed    int      // its Seq in the cassette at hand
+	elsewhere bool     // it is whole and stands in the cassette before
+	before    [2]int   // bytes that the cassette before has
+	most      int      // bytes that are kept, both directions
+	headed    [2]bool  // by wire.Dir: the head is whole
+	inHead    [2]int   // bytes of the head at hand
+	unkept    [2]int64 // bytes that are not kept
+	said      [2]int64 // of these, how many notes have counted
 }
 
-// edit adds a change to bytes of the request, whose offset counts from base.
+// edit adds a change to bytes of the request that are kept, whose offset counts from base.
 func (x *exchange) edit(e har.Edit, base int) {
 	e.Off += base
+	if most := x.size(wire.ToServer); e.Off+e.Len > most {
+		if e.Len = most - e.Off; e.Len <= 0 {
+			return
+		}
+	}
 	x.Edits = append(x.Edits, e)
 }
 
@@ -93,9 +107,9 @@ func (x *exchange) unstored() int {
 	return x.size(wire.ToServer) - x.stored[wire.ToServer] + x.size(wire.ToClient) - x.stored[wire.ToClient]
 }
 
-// add adds bytes. joined: they were seen together with those before.
-func (x *exchange) add(d wire.Dir, at time.Time, p []byte, joined bool) {
-	if len(p) == 0 {
+// add adds bytes, of which the first head ones are kept whatever the limit. joined: they were seen together with those before.
+func (x *exchange) add(d wire.Dir, at time.Time, p []byte, head int, joined bool) {
+	if p = x.kept(d, p, head); len(p) == 0 {
 		return
 	}
 	s := x.side(d)

@@ -118,7 +118,7 @@ func (c *connection) drifting(e *entry, p []byte) {
 	if x.noted&(gapNote|snaplenNote) == 0 {
 		x.note(har.NoteStart)
 	}
-	x.add(e.dir, e.at, p, false)
+	x.add(e.dir, e.at, p, 0, false)
 	c.limit(x)
 }
 

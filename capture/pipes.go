@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"time"
 
@@ -59,6 +60,7 @@ type cut struct {
 func (b *book) process(c *connection, at time.Time) {
 	p := &pipes{c: c, url: har.StdioURL(c.between.Command), asked: map[string]*waiting{}}
 	p.stderr.start(at)
+	p.stderr.most = math.MaxInt
 	p.stderr.URL = p.url
 	p.process = har.Process{Conn: c.id, Command: c.between.Command, Started: p.stderr.Started}
 	c.pipes = p
@@ -107,7 +109,7 @@ func (p *pipes) asks(b []byte, at time.Time) {
 			n = len(b)
 		}
 		x := p.from
-		x.add(wire.ToServer, at, b[:n], false)
+		x.add(wire.ToServer, at, b[:n], 0, false)
 		p.line = append(p.line, b[:min(n, max(0, maxLine-len(p.line)))]...)
 		b = b[n:]
 		if whole {
@@ -200,7 +202,7 @@ func (p *pipes) answers(b []byte, at time.Time) {
 // goesOn adds to a line whose exchange is known.
 func (p *pipes) goesOn(b []byte, at time.Time, whole bool) {
 	x := p.to
-	x.add(wire.ToClient, at, b, false)
+	x.add(wire.ToClient, at, b, 0, false)
 	p.stdout += int64(len(b))
 	if whole {
 		p.to = nil
@@ -221,7 +223,7 @@ func (p *pipes) settleLine(whole bool) {
 	x.Off = p.stdout
 	off := 0
 	for _, c := range p.cuts {
-		x.add(wire.ToClient, c.at, p.held[off:off+c.n], false)
+		x.add(wire.ToClient, c.at, p.held[off:off+c.n], 0, false)
 		off += c.n
 	}
 	p.stdout += int64(off)
@@ -280,7 +282,7 @@ func (p *pipes) says(b *book, text []byte, at time.Time) {
 	n := min(len(text), har.MaxStderr-p.spoken)
 	p.process.Lost += int64(len(text) - n)
 	p.spoken += n
-	p.stderr.add(wire.ToClient, at, text[:n], false)
+	p.stderr.add(wire.ToClient, at, text[:n], 0, false)
 	if p.stderr.unstored() >= MaxUnstored {
 		p.writeStderr(b, false)
 	}

@@ -39,6 +39,10 @@ type Recorder struct {
 	Now     func() time.Time // for flushing; time.Now if nil
 	OnError func(error)      // called once, when recording has failed; events are then dropped
 	Queue   int              // bytes of events that wait at most; MaxQueued if 0. A source that can wait needs little
+	Limits  Limits           // what is kept
+	// Wrote is called behind each line that was written, with secrets replaced and only what is new, as har.Writer.Append takes it
+	// (more) or as Write does; valid until it returns. It is called by the recorder's goroutine, so it must not wait.
+	Wrote func(line *har.Exchange, more bool)
 
 	failed atomic.Bool
 	slowed atomic.Uint64
@@ -170,6 +174,7 @@ func (r *Recorder) run() {
 func (r *Recorder) work(q *queue, last bool) {
 	if !q.empty() || last || r.book.busy() {
 		r.book.now = r.now()
+		r.book.limits, r.book.wrote = r.Limits, r.Wrote
 		r.book.takeAll(q)
 		if last {
 			r.book.close()

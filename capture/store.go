@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"slices"
+
 	"github.com/mcptap/mcptap/har"
 	"github.com/mcptap/mcptap/har/wire"
 )
@@ -14,6 +16,15 @@ func (b *book) store(x *exchange, final bool, end har.Ending) {
 	if b.err != nil {
 		return
 	}
+	if x.elsewhere {
+		if x.unstored() == 0 {
+			return
+		}
+		b.conns[x.Conn].place(x)
+	}
+	if final {
+		x.noteUnkept()
+	}
 	if final && !x.counted && x.whole == [2]bool{true, true} {
 		x.counted = true
 		b.whole++
@@ -21,16 +32,20 @@ func (b *book) store(x *exchange, final bool, end har.Ending) {
 	upTo := b.redacted(x, final)
 	line := &b.line
 	x.prepare(line, upTo)
-	line.End, line.EndAt, line.EndOff = end, x.EndAt, x.EndOff
+	line.End, line.EndAt, line.EndOff = end, x.EndAt, max(0, x.EndOff-x.before[wire.ToClient])
 	if b.w == nil {
 		x.wrote(line, upTo)
 		b.shorten(x, final)
 		return
 	}
-	if !x.written {
+	more := x.written
+	if !more {
 		b.err = b.w.Write(line)
-	} else if len(line.Request.Raw)+len(line.Response.Raw) > 0 || end != "" {
+	} else if len(line.Request.Raw)+len(line.Response.Raw) > 0 || end != "" || len(line.Notes) > 0 {
 		b.err = b.w.Append(line)
+	}
+	if b.wrote != nil && b.err == nil {
+		b.wrote(line, more)
 	}
 	x.written, b.unflushed = true, true
 	x.wrote(line, upTo)
@@ -46,7 +61,8 @@ func (b *book) redacted(x *exchange, final bool) (upTo [2]int) {
 	upTo = b.redact.Pass(&x.Exchange, from, final)
 	x.passed = !final
 	for i := range x.Redacted {
-		x.Redacted[i].Off += x.cut[x.Redacted[i].Dir]
+		d := x.Redacted[i].Dir
+		x.Redacted[i].Off += x.cut[d] - x.before[d]
 	}
 	return upTo
 }
@@ -55,13 +71,30 @@ func (b *book) redacted(x *exchange, final bool) (upTo [2]int) {
 func (x *exchange) prepare(line *har.Exchange, upTo [2]int) {
 	request, response := line.Request.Writes, line.Response.Writes
 	*line = x.Exchange
+	line.Seq = x.placed
 	line.Request = x.part(wire.ToServer, upTo, request)
 	line.Response = x.part(wire.ToClient, upTo, response)
 	n, most := 0, x.cut[wire.ToServer]+upTo[wire.ToServer]
 	for n < len(x.Edits) && x.Edits[n].Off+x.Edits[n].Len <= most {
 		n++
 	}
-	line.Edits = x.Edits[:n]
+	line.Edits = x.editsHere(n)
+}
+
+// editsHere gives the first n edits, their offsets as the cassette at hand has them.
+func (x *exchange) editsHere(n int) []har.Edit {
+	before := x.before[wire.ToServer]
+	if before == 0 {
+		return x.Edits[:n]
+	}
+	list := slices.Clone(x.Edits[:n])
+	for i := range list {
+		e := &list[i]
+		if e.Off -= before; e.Off < 0 { // the file before has the beginning of what was replaced
+			e.Off, e.Len = 0, max(0, e.Len+e.Off)
+		}
+	}
+	return list
 }
 
 // part gives the bytes of one side from the first one that was not written up to upTo, with their cuts, for which it uses

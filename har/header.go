@@ -47,6 +47,7 @@ type End struct {
 	Conns     int
 	Redacted  int    // ranges replaced
 	Repaired  bool   // written by repair
+	Next      bool   // the recording goes on in another file
 	Error     string // why recording stopped early, "" if it did not
 }
 
@@ -112,6 +113,7 @@ func appendEnd(b []byte, e *End) []byte {
 	b = appendInt(b, int64(e.Conns))
 	b = appendCount(b, "redacted", int64(e.Redacted))
 	b = appendTrue(b, "repaired", e.Repaired)
+	b = appendTrue(b, "next", e.Next)
 	b = appendText(b, "error", e.Error)
 	return append(b, "}\n"...)
 }
@@ -257,6 +259,8 @@ func parseEnd(line []byte) (e End, has counted, err error) {
 			e.Redacted = p.count()
 		case "repaired":
 			e.Repaired = p.bool()
+		case "next":
+			e.Next = p.bool()
 		case "error":
 			e.Error = p.text()
 		default:

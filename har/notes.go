@@ -12,6 +12,8 @@ const (
 	NoteHAR       = "har"       // imported from a HAR file, which has no bytes, cuts or endings
 	NoteExit      = "exit"      // stdio: the server's process has ended, as in "exit: 1" or "exit: SIGKILL"
 	NoteStdout    = "stdout"    // stdio: the server closed its stdout and ran on
+	NoteLimit     = "limit"     // bytes were left out on purpose, as in "limit: 1460 bytes of the response were not kept"
+	NoteRotated   = "rotated"   // the exchange goes on in the next file of the recording
 	NoteCut       = "cut"       // the file ends before the exchange did
 	NoteMinimized = "minimized" // parts of the exchange were left out: these are not the bytes of the wire
 	NoteCopy      = "copy"      // copied members of the file differed from the bytes, which the reader corrected

@@ -75,6 +75,8 @@ func (v *View) complete() (Tri, string) {
 	x := v.X
 	for _, n := range x.Notes {
 		switch word, _, _ := strings.Cut(n, ":"); word {
+		case NoteLimit:
+			return False, n
 		case NoteGap, NoteSnaplen, NoteStart, NoteConflict, NoteHAR, NoteTunnel:
 			return Unknown, n
 		}

@@ -59,6 +59,9 @@ func NewWriter(w io.Writer, h Header, plain bool) (*Writer, error) {
 	return c, c.Flush()
 }
 
+// Size is how many bytes of the file have been written. It may be asked while lines are packed.
+func (w *Writer) Size() int64 { return w.out.n.Load() }
+
 // Write writes an exchange's first line, and continuations if it is long. An exchange whose End is "" goes on: Append
 // continues it. A side without Writes is taken as one write at time 0. What the format forbids within one exchange is
 // refused, and nothing is written; that Seq grows by 1 on each connection, and N with it, is left to the caller.
