@@ -22,9 +22,15 @@ type Reader struct {
 }
 
 // NewReader reads the header.
-func NewReader(r io.Reader, lim Limits) (*Reader, error) {
+func NewReader(r io.Reader, lim Limits) (*Reader, error) { return newReader(r, lim, false) }
+
+// NewFollower is NewReader for a cassette that is being written, whose r waits at the end of the file for more: what can be read
+// is given out at once, before the checksum of its zstd frame has come.
+func NewFollower(r io.Reader, lim Limits) (*Reader, error) { return newReader(r, lim, true) }
+
+func newReader(r io.Reader, lim Limits, live bool) (*Reader, error) {
 	lim = lim.orDefaults()
-	src, err := openSource(r, lim)
+	src, err := openSource(r, lim, live)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +95,22 @@ func (r *Reader) All() iter.Seq2[*Exchange, error] {
 // Begun gives what has begun since the last call and is not final, each as it was read so far: a copy that does not change. It is
 // called between two exchanges of All; from the first call on, which gives none, account is kept.
 func (r *Reader) Begun() []*Exchange { return r.ledger.begunSince() }
+
+// Lines calls see for each line of an exchange, with what is new as Writer.Write or, with more, Writer.Append took it. It
+// returns behind the end line. It stands in place of All; as there, memory is bounded by the exchanges of open connections.
+func (r *Reader) Lines(see func(line *Exchange, more bool)) error {
+	r.keep = func(_ []byte, l *line) {
+		if l.x != nil {
+			see(l.x, l.kind == moreLine)
+		}
+	}
+	for !r.done && r.end == nil {
+		if _, err := r.step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // step reads one line and returns the exchanges that it made final.
 func (r *Reader) step() (final []*Exchange, err error) {

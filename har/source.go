@@ -48,11 +48,11 @@ const (
 
 // openSource finds out by its first bytes how the file is packed. A zstd cassette inside gzip is read as well: trackers
 // take .gz files only.
-func openSource(r io.Reader, lim Limits) (*source, error) {
+func openSource(r io.Reader, lim Limits, live bool) (*source, error) {
 	s := &source{file: &countingReader{r: r}, lim: lim}
 	in := bufio.NewReaderSize(s.file, peekAhead)
 	for range 2 {
-		unpacked, name, err := unpack(in)
+		unpacked, name, err := unpack(in, live)
 		if s.file.err != nil {
 			return nil, fmt.Errorf("line 1: %w", s.file.err)
 		}
@@ -70,12 +70,17 @@ func openSource(r io.Reader, lim Limits) (*source, error) {
 		in = bufio.NewReaderSize(unpacked, peekAhead)
 	}
 	s.r = in
-	return s, foreign(in)
+	return s, foreign(in, live)
 }
 
-// foreign says what a file is that is no cassette, as far as its first bytes tell.
-func foreign(in *bufio.Reader) error {
-	head, _ := in.Peek(peekAhead)
+// foreign says what a file is that is no cassette, as far as its first bytes tell. live: only those that are there.
+func foreign(in *bufio.Reader, live bool) error {
+	look := peekAhead
+	if live {
+		in.Peek(1)
+		look = in.Buffered()
+	}
+	head, _ := in.Peek(look)
 	for _, f := range foreignFiles {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
 			return &FormatError{Line: 1, Want: "a cassette", Err: errors.New(f.what)}
@@ -105,11 +110,11 @@ var foreignFiles = []struct{ magic, what string }{
 const pcapFile = "it is a pcap file: convert it with mcptap import"
 
 // unpack returns nil if in is not packed.
-func unpack(in *bufio.Reader) (r io.Reader, name string, err error) {
+func unpack(in *bufio.Reader, live bool) (r io.Reader, name string, err error) {
 	magic, _ := in.Peek(4)
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}), len(magic) == 4 && magic[0]&0xF0 == 0x50 && bytes.HasPrefix(magic[1:], []byte{0x2A, 0x4D, 0x18}):
-		f, err := newFrameReader(in)
+		f, err := newFrameReader(in, live)
 		return f, "zstd", err
 	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}):
 		d, err := gzip.NewReader(in)

@@ -23,15 +23,16 @@ type frameReader struct {
 	held []byte // of the frame
 	next int    // what of held has been given out
 	loud bool   // the frame is too long to be held back
+	live bool   // no frame is
 	open bool   // dec is within a frame
 	err  error  // what ends the reading, once held is given out
 
 	lines, first int // LFs that were unpacked; the number of the line in which the frame begins
 }
 
-func newFrameReader(in *bufio.Reader) (*frameReader, error) {
+func newFrameReader(in *bufio.Reader, live bool) (*frameReader, error) {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
-	return &frameReader{in: frameInput{in: in}, dec: dec}, err
+	return &frameReader{in: frameInput{in: in}, dec: dec, live: live}, err
 }
 
 func (f *frameReader) Read(p []byte) (int, error) {
@@ -53,7 +54,7 @@ func (f *frameReader) load() {
 		if f.err = f.in.begin(); f.err != nil {
 			return
 		}
-		f.open, f.loud, f.first = true, false, f.lines+1
+		f.open, f.loud, f.first = true, f.live, f.lines+1
 		if f.err = f.dec.Reset(&f.in); f.err != nil {
 			return
 		}
@@ -72,6 +73,9 @@ func (f *frameReader) load() {
 		if err != nil {
 			f.open = false
 			f.frameEnd(err)
+			return
+		}
+		if f.live {
 			return
 		}
 	}

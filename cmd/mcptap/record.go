@@ -23,6 +23,8 @@ import (
 type recordOptions struct {
 	session
 	forwardOptions
+	limitOptions
+	verbose               bool
 	to, caFile, out       string
 	insecure, keepSecrets bool
 	stdio                 bool
@@ -64,6 +66,9 @@ all servers of a host's configuration. With --stdio, CMD is the server: the host
 			if err := o.checkDoor(c); err != nil {
 				return err
 			}
+			if err := o.checkLimits(c, o.out, o.stdio); err != nil {
+				return err
+			}
 			return a.record(c, &o)
 		},
 	}
@@ -77,6 +82,8 @@ all servers of a host's configuration. With --stdio, CMD is the server: the host
 	f.BoolVar(&o.insecure, "insecure", false, "accept any certificate from the server")
 	o.forwardFlags(f)
 	f.StringVar(&o.out, "out", "", "`FILE` to record to; never overwritten (default mcptap-YYYYMMDD-HHMMSS.mcptap)")
+	o.limitFlags(f)
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log each event of a stream too; with --stdio, log exchanges at all")
 	f.BoolVar(&o.stdio, "stdio", false, "CMD is a server that speaks on its stdin and stdout: run it and record both")
 	f.BoolVar(&o.keepSecrets, "keep-secrets", false, "write credentials and session ids as they are")
 	return c
@@ -112,7 +119,7 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 		return err
 	}
 	defer o.l.Close()
-	tape, err := a.newTape(o.out, har.Header{Mode: "reverse", To: safeURL(to), KeepSecrets: o.keepSecrets})
+	tape, err := o.begin(har.Header{Mode: "reverse", To: safeURL(to), KeepSecrets: o.keepSecrets})
 	if err != nil {
 		return err
 	}
@@ -151,6 +158,19 @@ func (o *recordOptions) farewell(t *tape, failed bool) {
 	default:
 		o.notice("recorded to %s: %s", t.name, count(n, "exchange"))
 	}
+	if t.files > 0 {
+		o.notice("the last %s before it: %s …", count(min(t.files, o.rotate), "file"), rotatedName(t.name, 1))
+	}
+	if n := t.Slowed(); n > 0 {
+		o.notice("recording slowed the traffic %s: it could not keep up", times(n))
+	}
+}
+
+func times(n uint64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // target checks the URL that --to names.
@@ -221,8 +241,11 @@ type tape struct {
 	*capture.Recorder
 	app  *app
 	name string
-	file *os.File
+	file *os.File // the recorder's goroutine's until Close
+	log  *liveLog // nil: nobody is shown what is recorded
 
+	header har.Header
+	files  int // full ones behind the one being written
 	mu     sync.Mutex
 	failed bool
 }
@@ -248,9 +271,49 @@ func (a *app) newTapeWith(out string, h har.Header, redact *har.Redactor) (*tape
 	if h.KeepSecrets {
 		redact = nil
 	}
-	t := &tape{app: a, name: file.Name(), file: file, Recorder: capture.NewRecorder(w, redact)}
+	t := &tape{app: a, header: h, name: file.Name(), file: file, Recorder: capture.NewRecorder(w, redact)}
 	t.OnError = t.fail
 	return t, nil
+}
+
+// begin opens the cassette of a run: what it keeps is bounded as the flags say, and exchanges are logged.
+func (o *recordOptions) begin(h har.Header) (*tape, error) {
+	t, err := o.app.newTape(o.out, h)
+	if err == nil {
+		o.attend(t)
+	}
+	return t, err
+}
+
+// attend bounds what t keeps and logs what it records. Nothing may have been recorded.
+func (o *recordOptions) attend(t *tape) {
+	o.limit(t)
+	o.showLog(t)
+}
+
+// limit sets what is kept.
+func (o *recordOptions) limit(t *tape) {
+	t.Limits = capture.Limits{Exchange: int64(o.maxExchange), Size: int64(o.maxSize)}
+	t.Limits.Full = func() {
+		o.app.noticeUnless(o.quiet)("%s has reached --max-size: from here on only heads are kept", t.name)
+	}
+	if o.rotate > 0 {
+		t.Limits.Next = func() (*har.Writer, error) { return t.rotateTo(o.rotate) }
+	}
+}
+
+// showLog logs exchanges on stderr. A process's stderr is its host's to read, so there it is done only if asked for.
+func (o *recordOptions) showLog(t *tape) {
+	if o.quiet || o.stdio && !o.verbose {
+		return
+	}
+	t.log = newLiveLog(t.app.stderr, t.app.paint(t.app.stderr), t.app.now)
+	t.log.view.verbose, t.log.view.host = o.verbose, t.header.To == ""
+	if t.header.KeepSecrets {
+		t.log.view.hide = har.NewRedactor()
+	}
+	t.Wrote = t.log.wrote
+	go t.log.run()
 }
 
 // fail reports the first failure, at once.
@@ -266,6 +329,9 @@ func (t *tape) fail(err error) {
 // close writes what is left. The error of a recording that failed says no more than the exit code: fail has reported it.
 func (t *tape) close() error {
 	err := t.Close()
+	if t.log != nil {
+		t.log.close()
+	}
 	if e := t.file.Close(); err == nil && !errors.Is(e, os.ErrClosed) {
 		err = e
 	}

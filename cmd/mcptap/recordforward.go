@@ -96,7 +96,7 @@ func (a *app) recordForward(c *cobra.Command, o *recordOptions) error {
 		return err
 	}
 	defer o.l.Close()
-	tape, err := a.newTape(o.out, har.Header{Mode: "forward", KeepSecrets: o.keepSecrets})
+	tape, err := o.begin(har.Header{Mode: "forward", KeepSecrets: o.keepSecrets})
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	for _, s := range servers {
 		header.Servers = append(header.Servers, har.Server{Name: s.name, To: safeURL(s.to)})
 	}
-	tape, err := a.newTape(o.out, header)
+	tape, err := o.begin(header)
 	if err != nil {
 		return err
 	}

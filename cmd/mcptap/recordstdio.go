@@ -42,6 +42,7 @@ func (a *app) recordStdio(c *cobra.Command, o *recordOptions) error {
 	if err != nil {
 		return err
 	}
+	o.attend(tape)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, ending()...)
 	surviveWriteSignals()

@@ -17,6 +17,8 @@ type showOptions struct {
 	raw  string
 	json bool
 
+	follow, verbose bool
+
 	stderr bool
 }
 
@@ -27,16 +29,20 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "list the exchanges of a recording, or print one",
 		Long: `Show lists the exchanges of a recording in order of their requests; with N it prints exchange N: heads, bodies, events
 with their times, cuts, the ending. Control characters and terminal escapes are shown as \x1b. --raw writes the recorded
-bytes of one side of exchange N as they are. FILE may be -, corpus:NAME, or what import reads: a packet capture or HAR.`,
+bytes of one side of exchange N as they are. --follow shows a line per exchange as it ends, also of a file that is being written,
+with the verdict of the policy recommended (~> where it may change). FILE may be -, corpus:NAME, or what import reads: a packet capture or HAR.`,
 		Example: `  mcptap show session.mcptap
   mcptap show session.mcptap 3
   mcptap show session.mcptap 3 --raw response > answer.bin
-  mcptap show session.mcptap --json`,
+  mcptap show session.mcptap --json
+  mcptap show session.mcptap --follow`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.show(c, args, &o)
 		},
 	}
 	c.Flags().StringVar(&o.raw, "raw", "", "write the exact bytes of one `SIDE` of exchange N: request or response")
+	c.Flags().BoolVar(&o.follow, "follow", false, "show exchanges as they are recorded, until the recording ends or ^C")
+	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "with --follow, each event of a stream too")
 	c.Flags().BoolVar(&o.stderr, "stderr", false, "print what a recorded process wrote to its stderr, and how it ended")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object per exchange and line")
 	return c
@@ -54,6 +60,15 @@ func (a *app) show(c *cobra.Command, args []string, o *showOptions) error {
 	}
 	if o.raw != "" && o.json {
 		return usage(c, "--raw and --json exclude one another")
+	}
+	if o.verbose && !o.follow {
+		return usage(c, "-v needs --follow")
+	}
+	if o.follow {
+		if len(args) > 1 || o.raw != "" || o.stderr {
+			return usage(c, "--follow wants FILE alone")
+		}
+		return a.follow(args[0], o)
 	}
 	if o.stderr {
 		if len(args) > 1 || o.json || o.raw != "" {
@@ -133,7 +148,7 @@ func (a *app) writeRows(rows []row) error {
 		}
 		cells = append(cells, []cell{
 			number(strconv.Itoa(r.N)), number(conversationText(r.Conversation)), text(r.what()),
-			text(clip(r.Method+" "+pathOf(r.URL), 48)), {text: status, right: true, style: statusStyle(p, r.Status)}, text(orDash(r.MediaType)),
+			text(clip(r.Method+" "+requested(r), 48)), {text: status, right: true, style: statusStyle(p, r.Status)}, text(orDash(r.MediaType)),
 			{text: string(r.End), style: endStyle(p, r.End)}, number(strconv.Itoa(r.RequestBytes)), number(strconv.Itoa(r.ResponseBytes)),
 			number(millis(r.duration)), text(r.remarks()),
 		})
@@ -159,6 +174,14 @@ func endStyle(p paint, e har.Ending) func(string) string {
 		return p.yellow
 	}
 	return nil
+}
+
+// requested is the target of a request: of CONNECT, host and port.
+func requested(r *row) string {
+	if u, err := url.Parse(r.URL); err == nil && r.Method == "CONNECT" {
+		return u.Host
+	}
+	return pathOf(r.URL)
 }
 
 // pathOf is the path and query of an absolute URL, as far as it is one.
