@@ -25,7 +25,7 @@ func (a *app) follow(name string, o *showOptions) error {
 	f, err := a.openFile(name)
 	for err == nil {
 		file, _ := f.(*os.File)
-		t := &tail{f: f, grows: file != nil && name != stdio, stop: stop}
+		t := &followed{f: f, grows: file != nil && name != stdio, stop: stop}
 		var r *har.Reader
 		if r, err = har.NewFollower(t, har.Limits{}); err != nil {
 			err = fileTrouble(name, err)
@@ -70,15 +70,15 @@ func (a *app) sayEnd(name string, r *har.Reader, view *live) {
 	}
 }
 
-// A tail reads a file and waits for more at its end.
-type tail struct {
+// A followed file is read, and at its end waited for more.
+type followed struct {
 	f       io.Reader
 	grows   bool // it is a file, which more may be written to
 	stop    <-chan os.Signal
 	stopped bool
 }
 
-func (t *tail) Read(p []byte) (int, error) {
+func (t *followed) Read(p []byte) (int, error) {
 	for {
 		n, err := t.f.Read(p)
 		if n > 0 || !t.grows || !errors.Is(err, io.EOF) || t.wait() {
@@ -88,7 +88,7 @@ func (t *tail) Read(p []byte) (int, error) {
 }
 
 // wait waits until it is time to look again. It is true once nobody wants more.
-func (t *tail) wait() (over bool) {
+func (t *followed) wait() (over bool) {
 	if t.stopped {
 		return true
 	}
@@ -103,7 +103,7 @@ func (t *tail) wait() (over bool) {
 }
 
 // next opens the file that a recording goes on in behind was, once it is there. It is nil if nobody wants it any more.
-func (t *tail) next(name string, was *os.File) (*os.File, error) {
+func (t *followed) next(name string, was *os.File) (*os.File, error) {
 	here, err := was.Stat()
 	if err != nil {
 		return nil, err
