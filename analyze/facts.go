@@ -215,6 +215,7 @@ type facts struct {
 	retryMS          int
 	endpoint         set
 	endpointURL      string
+	endpointPast     bool // it is absolute and the server's own, and the client had asked a proxy at another address
 	serverRequests   int
 	stream           []streamReply
 	dropped          int // replies beyond maxStreamReplies

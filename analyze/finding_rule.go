@@ -206,6 +206,7 @@ var ruleFindings = []ruleFinding{
 	{"sse-stream/not-event-stream", template{"transport-mismatch", severe, byNobody,
 		"an HTTP+SSE client asked for its stream and was answered with {media}", "use Streamable HTTP, or the URL of the SSE endpoint"}, nil},
 	{"sse-stream/auth", template{"auth-required", severe, byNobody, "the stream was answered {status}: the server wants credentials", "authorize the client"}, nil},
+	{"sse-stream/foreign-endpoint", template{"endpoint-past-proxy", severe, byCapture, "the endpoint event names the server's own address, {endpoint}, and the client had come through a proxy at another one: it refuses the URL, or its messages went past the recording", "record with --forward, or make the server name a path"}, pastProxy},
 	{"sse-stream/foreign-endpoint", template{"endpoint-foreign", severe, byServer, "the endpoint event names another origin, {endpoint}; clients refuse it", "name a path of the stream's own origin"}, nil},
 	{"sse-stream/no-endpoint", template{"endpoint-missing", severe, byServer, "the stream opened and never named the endpoint for messages", "send the endpoint event first"}, nil},
 	{"sse-stream/transport-failure", template{"server-unreachable", severe, byNobody, "the stream that carries all replies did not open: {ending}", "check that the server runs"}, nil},
@@ -222,6 +223,7 @@ func notExplained(f *facts) bool {
 	return f.connect == nil || !slices.ContainsFunc(f.connect.streams, func(s *facts) bool { return s.n > f.n && s.endpointURL != "" })
 }
 
+func pastProxy(f *facts) bool   { return f.endpointPast }
 func not405(f *facts) bool      { return f.status != 405 }
 func isResponse(f *facts) bool  { return f.class == response }
 func acceptsBoth(f *facts) bool { return f.status == 406 && f.acceptsBoth() }

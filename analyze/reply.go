@@ -250,6 +250,18 @@ func (f *facts) readEndpoint(v *har.View, data string) {
 	if o := originOf(f.endpointURL); o != "" && o == originOf(v.X.URL) {
 		f.endpoint = endpointSame
 	}
+	if f.endpoint == endpointSame && v.Request != nil && strings.Contains(data, "://") {
+		if asked := v.Request.Get("Host"); asked != "" && !strings.EqualFold(asked, hostIn(v.X.URL)) {
+			f.endpoint, f.endpointPast = endpointForeign, true
+		}
+	}
+}
+
+// hostIn is the host and port of an absolute URL as they stand there.
+func hostIn(raw string) string {
+	_, rest, _ := strings.Cut(raw, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host
 }
 
 // plainJSON tells whether the whole body is one JSON object or array.

@@ -155,6 +155,13 @@ func httpSSE(events string) step {
 	return s.to(sseURL)
 }
 
+// pastDoor is a stream whose endpoint event has the server's own address, for a client that asked at host.
+func pastDoor(host string) step {
+	s := step{req: get(), resp: open("event: endpoint\ndata: " + messagesURL + "\n\n"), end: har.EndClientFIN}.to(sseURL)
+	s.req = strings.Replace(s.req, "mcp.example.test", host, 1)
+	return s
+}
+
 const (
 	endpointURL = "http://mcp.example.test/mcp"
 	sseURL      = "http://mcp.example.test/sse"

@@ -5,16 +5,18 @@ import readline from 'node:readline';
 
 const PROBE = 1200, STEP = 2500;
 const kind = process.argv[2];
+const overSSE = kind === 'v1-sse'; // HTTP+SSE, revision 2024-11-05
 const modern = kind.startsWith('v2');
 const lib = modern
   ? { ...(await import('@modelcontextprotocol/client')), ...(await import('@modelcontextprotocol/client/stdio')) }
-  : { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')), ...(await import('@modelcontextprotocol/sdk/client/stdio.js')) };
+  : { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')), ...(await import('@modelcontextprotocol/sdk/client/stdio.js')), ...(await import('@modelcontextprotocol/sdk/client/sse.js')) };
 const probe = { timeoutMs: PROBE };
 const options = {
   'v2-auto': { versionNegotiation: { mode: 'auto', probe } },
   'v2-pin': { versionNegotiation: { mode: { pin: '2026-07-28' }, probe } },
   'v2-legacy': {},
   v1: {},
+  'v1-sse': {},
 }[kind];
 if (!options) throw new Error(`unknown kind of client: ${kind}`);
 
@@ -55,7 +57,7 @@ async function visit(url) {
   const [command, ...args] = url.startsWith('[') ? JSON.parse(url) : [];
   const transport = command
     ? new lib.StdioClientTransport({ command, args, stderr: 'ignore' })
-    : new lib.StreamableHTTPClientTransport(new URL(url));
+    : new (overSSE ? lib.SSEClientTransport : lib.StreamableHTTPClientTransport)(new URL(url));
   if (await step('connect', () => client.connect(transport, timeout).then(() => undefined))) {
     outcome.era = client.getProtocolEra?.() ?? 'legacy';
     outcome.version = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? '';

@@ -56,11 +56,14 @@ func conforms(t *testing.T, file string) {
 }
 
 // startEverything starts server-everything on a free port and returns its URL.
-func startEverything(t *testing.T) string {
+func startEverything(t *testing.T) string { return startEverythingAs(t, "streamableHttp", "mcp") }
+
+// startEverythingAs starts it with another transport, which has another path.
+func startEverythingAs(t *testing.T, transport, path string) string {
 	t.Helper()
 	for range 5 {
 		port := freePort(t)
-		cmd := exec.Command("node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", "streamableHttp")
+		cmd := exec.Command("node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", transport)
 		cmd.Env = append(os.Environ(), fmt.Sprint("PORT=", port))
 		stderr, err := cmd.StderrPipe()
 		if err != nil {
@@ -73,7 +76,7 @@ func startEverything(t *testing.T) string {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			said = append(said, lines.Text())
-			if strings.Contains(lines.Text(), "listening on port") {
+			if strings.Contains(lines.Text(), "on port") {
 				go func() {
 					for lines.Scan() {
 					}
@@ -82,7 +85,7 @@ func startEverything(t *testing.T) string {
 					cmd.Process.Kill()
 					cmd.Wait()
 				})
-				return fmt.Sprintf("http://127.0.0.1:%d/mcp", port)
+				return fmt.Sprintf("http://127.0.0.1:%d/%s", port, path)
 			}
 		}
 		cmd.Wait()

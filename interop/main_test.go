@@ -146,6 +146,7 @@ type tap struct {
 	url    string
 	cmd    *exec.Cmd
 	rest   func() string // what else came on stdout
+	line   func() string // one more line of it
 	stderr *buffer
 }
 
@@ -168,6 +169,7 @@ func startTap(t *testing.T, args ...string) *tap {
 		t.Fatalf("mcptap %s: no URL: %s", strings.Join(args, " "), p.stderr)
 	}
 	p.url = strings.TrimSpace(line)
+	p.line = func() string { line, _ := lines.ReadString('\n'); return strings.TrimSpace(line) }
 	p.rest = func() string { more, _ := io.ReadAll(lines); return string(more) }
 	return p
 }

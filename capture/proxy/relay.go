@@ -51,6 +51,8 @@ type relay struct {
 	answered       chan struct{}       // closed when nothing more is passed on to the client
 	refusing       func(origin string) // told of a request for another origin; nil: nobody is
 
+	endpoints *endpointScan // looks at what the server sends; nil: nothing does
+
 	mu     sync.Mutex // guards what follows, and makes the tape's order that of head
 	head   headEditor
 	fin    [2]bool   // by wire.Dir: who has ended by FIN
@@ -126,6 +128,9 @@ func (r *relay) carry(d wire.Dir) error {
 			}
 			r.tape.Hand()
 			r.refuse()
+			if d == wire.ToClient {
+				r.endpoints.saw((*buf)[:n])
+			}
 			if !wanted && d == wire.ToServer {
 				return nil
 			}

@@ -33,14 +33,16 @@ type Reverse struct {
 	Name   string         // which of several servers it is, for the recording; "" for one
 	Conns  *atomic.Uint64 // the connections so far, shared by doors that record into one cassette; nil: a count of its own
 
-	times times // usualTimes if zero
-	once  sync.Once
-	hall  hall
+	times     times // usualTimes if zero
+	once      sync.Once
+	hall      hall
+	endpoints endpointWatch
 }
 
 func (r *Reverse) init() {
 	r.once.Do(func() {
 		r.hall.open(door{record: r.Record, offer: r.Offer, now: r.Now, times: r.times}, r.Conns, r.Notice)
+		r.endpoints.own, r.endpoints.say = r.hall.isOwn, r.hall.notice
 	})
 }
 
@@ -75,7 +77,9 @@ func (r *Reverse) serve(c net.Conn, id uint64) {
 		h.notice(f.words)
 		h.turnAway(c, id, t, f)
 	default:
-		h.relay(newRelay(&h.door, id, newLeg(c), up, t, headEditor{authority: r.To.Host}))
+		y := newRelay(&h.door, id, newLeg(c), up, t, headEditor{authority: r.To.Host})
+		y.endpoints = r.endpoints.scan()
+		h.relay(y)
 	}
 }
 
