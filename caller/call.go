@@ -34,18 +34,9 @@ type Caller struct {
 	n     int        // exchanges
 	conns uint64
 	total int
-	idle  map[string]*line // by lane
-	calls map[*Call]bool   // that have not ended
-	over  bool             // Stop was called
+	calls map[*Call]bool // that have not ended
+	over  bool           // Stop was called
 	open  sync.WaitGroup
-}
-
-// A line is one connection.
-type line struct {
-	net.Conn
-	id     uint64
-	seq    int
-	slicer wire.Slicer
 }
 
 // ErrSpent tells that the answers so far were as many bytes as all may be.
@@ -66,8 +57,9 @@ type Call struct {
 	more    chan struct{}
 }
 
-// Send sends a request whole, on the connection that the last call of the lane has left in good order, else on a new one.
-func (c *Caller) Send(lane string, request []byte) (*Call, error) {
+// Send sends a request whole, on a connection of its own: on one that is used again, nobody could tell a server that answers by
+// an ending from one that had ended the connection before, and a request that may have been carried out is not sent twice.
+func (c *Caller) Send(request []byte) (*Call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -80,15 +72,13 @@ func (c *Caller) Send(lane string, request []byte) (*Call, error) {
 	call := &Call{done: make(chan struct{}), more: make(chan struct{})}
 	call.x = har.Exchange{N: c.n, Started: c.now(), Server: serverOf(c.Base)}
 	call.x.Request = har.Side{Raw: request, Writes: []har.Write{{Len: len(request)}}}
-	l := c.idle[lane]
-	delete(c.idle, lane)
 	if c.calls == nil {
-		c.calls, c.idle = map[*Call]bool{}, map[string]*line{}
+		c.calls = map[*Call]bool{}
 	}
 	c.calls[call] = true
 	c.open.Go(func() {
 		defer close(call.done)
-		c.run(call, l, lane)
+		c.run(call)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.calls, call)
@@ -106,14 +96,8 @@ func (c *Caller) Stop() {
 	}
 }
 
-// Close waits for all calls, which have ended or been left, and closes what is open.
-func (c *Caller) Close() {
-	c.open.Wait()
-	for lane, l := range c.idle {
-		l.Close()
-		delete(c.idle, lane)
-	}
-}
+// Close waits for all calls, which have ended or been left.
+func (c *Caller) Close() { c.open.Wait() }
 
 func (c *Caller) now() time.Time {
 	now := time.Now
@@ -128,76 +112,46 @@ func serverOf(base string) string {
 	return at
 }
 
-// run brings one call to its end. A connection that turns out to have ended before it was used is replaced, once.
-func (c *Caller) run(call *Call, l *line, lane string) {
-	reused := l != nil && !har.Ended(l)
-	if l != nil && !reused {
-		l.Close()
-	}
-	if !reused {
-		if l = c.connect(call); l == nil {
-			return
-		}
-	}
-	whole := c.exchange(call, l)
-	if reused && len(call.x.Response.Raw) == 0 && (call.x.End == har.EndFIN || call.x.End == har.EndRST) {
-		l.Close()
-		call.again()
-		if l = c.connect(call); l == nil {
-			return
-		}
-		whole = c.exchange(call, l)
-	}
-	call.derive(c.Base)
-	if !whole || call.x.End != har.EndKeep {
-		l.Close()
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if before := c.idle[lane]; before != nil {
-		before.Close()
-	}
-	c.idle[lane] = l
-}
-
-// connect opens a connection for a call, nil if that cannot be.
-func (c *Caller) connect(call *Call) *line {
+// run brings one call to its end.
+func (c *Caller) run(call *Call) {
+	defer call.derive(c.Base)
 	conn, err := c.Dial()
 	if err != nil {
 		call.unreachable()
-		call.derive(c.Base)
-		return nil
+		return
 	}
-	c.mu.Lock()
-	c.conns++
-	l := &line{Conn: conn, id: c.conns}
-	c.mu.Unlock()
-	return l
+	c.exchange(call, conn)
 }
 
 // exchange sends the request and reads until the answer is whole, the connection ends, the call is left, or there is too
-// much. whole: the answer is.
-func (c *Caller) exchange(call *Call, l *line) (whole bool) {
-	l.seq++
-	call.begin(l)
-	l.slicer.Feed(wire.ToServer, call.x.Request.Raw)
+// much.
+func (c *Caller) exchange(call *Call, l net.Conn) {
+	c.mu.Lock()
+	c.conns++
+	id := c.conns
+	c.mu.Unlock()
+	call.begin(l, id)
+	var slicer wire.Slicer
+	slicer.Feed(wire.ToServer, call.x.Request.Raw)
 	wrote := make(chan struct{})
 	go func() {
 		l.Write(call.x.Request.Raw) // what fails here is seen by the reader
 		close(wrote)
 	}()
-	defer func() { <-wrote }()
+	defer func() {
+		l.Close() // the server may have answered without reading
+		<-wrote
+	}()
 	most := c.Answer
 	if most == 0 {
 		most = MaxAnswer
 	}
 	buf := make([]byte, 32<<10)
-	for ending := false; ; {
+	for whole, ending := false, false; ; {
 		n, err := l.Read(buf)
 		if n > 0 {
 			c.count(n)
-			for _, p := range l.slicer.Feed(wire.ToClient, buf[:n]) {
+			for _, p := range slicer.Feed(wire.ToClient, buf[:n]) {
 				whole = whole || p.Done
 			}
 			call.add(buf[:n], c.now())
@@ -205,20 +159,20 @@ func (c *Caller) exchange(call *Call, l *line) (whole bool) {
 		switch {
 		case err != nil:
 			if end := har.ReadEnding(err); end == har.EndFIN || end == har.EndNoCloseNotify {
-				for _, p := range l.slicer.Close(wire.ToClient) {
+				for _, p := range slicer.Close(wire.ToClient) {
 					whole = whole || p.Done
 				}
 			}
 			call.end(err, whole, c.now())
-			return whole
+			return
 		case len(call.x.Response.Raw) > most:
 			call.leave("the answer is larger than " + size(most))
 			call.end(net.ErrClosed, whole, c.now())
-			return whole
+			return
 		case whole && !ending:
 			if call.keeps() {
 				call.end(nil, true, c.now())
-				return true
+				return
 			}
 			ending = true
 			l.SetReadDeadline(time.Now().Add(lingering))
@@ -232,24 +186,17 @@ func (c *Caller) count(n int) {
 	c.mu.Unlock()
 }
 
-func (c *Call) begin(l *line) {
+func (c *Call) begin(l net.Conn, id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.conn = l.Conn
-	c.x.Conn, c.x.Seq = l.id, l.seq
+	c.conn = l
+	c.x.Conn, c.x.Seq = id, 1
 	if a := l.LocalAddr(); a != nil {
 		c.x.Client = a.String()
 	}
 	if c.left {
 		l.Close()
 	}
-}
-
-// again forgets how the connection ended, for another one.
-func (c *Call) again() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.x.End, c.x.EndAt = "", 0
 }
 
 func (c *Call) unreachable() {

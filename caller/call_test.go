@@ -21,11 +21,10 @@ type stub struct {
 	net.Listener
 	answer func(n int, c net.Conn, r *http.Request, body []byte) bool
 
-	mu    sync.Mutex
-	n     int
-	conns int
-	seen  []string // "POST initialize", "GET"
-	raw   [][]byte
+	mu   sync.Mutex
+	n    int
+	seen []string // "POST initialize", "GET"
+	raw  [][]byte
 }
 
 func newStub(t *testing.T, answer func(n int, c net.Conn, r *http.Request, body []byte) bool) *stub {
@@ -42,9 +41,6 @@ func newStub(t *testing.T, answer func(n int, c net.Conn, r *http.Request, body 
 			if err != nil {
 				return
 			}
-			s.mu.Lock()
-			s.conns++
-			s.mu.Unlock()
 			open.Go(func() {
 				defer c.Close()
 				s.serve(c)
@@ -101,7 +97,7 @@ const ask = "POST /mcp HTTP/1.1\r\nhost: example.test\r\ncontent-length: 2\r\n\r
 
 func send(t *testing.T, c *Caller, request string) *Call {
 	t.Helper()
-	call, err := c.Send("lane", []byte(request))
+	call, err := c.Send([]byte(request))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,32 +180,18 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// Calls of one lane share a connection while the server keeps it, and one that it has closed meanwhile is replaced.
-func TestConnections(t *testing.T) {
-	tests := []struct {
-		name   string
-		closes bool
-		conns  int
-	}{{"kept", false, 1}, {"closed between calls", true, 3}}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newStub(t, func(n int, c net.Conn, _ *http.Request, _ []byte) bool {
-				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", n)
-				return !tt.closes
-			})
-			c := s.caller(t)
-			for n := 1; n <= 3; n++ {
-				call := send(t, c, ask)
-				if !call.Whole(20*time.Second) || !strings.HasSuffix(string(call.Exchange().Response.Raw), fmt.Sprint(n)) || call.Exchange().N != n {
-					t.Errorf("call %d: %+v", n, call.Exchange())
-				}
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.conns != tt.conns {
-				t.Errorf("%d connections, want %d", s.conns, tt.conns)
-			}
-		})
+// A server that closes behind each answer, without saying so, is asked on.
+func TestClosedBehindAnswers(t *testing.T) {
+	s := newStub(t, func(n int, c net.Conn, _ *http.Request, _ []byte) bool {
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", n)
+		return false
+	})
+	c := s.caller(t)
+	for n := 1; n <= 3; n++ {
+		call := send(t, c, ask)
+		if !call.Whole(20*time.Second) || !strings.HasSuffix(string(call.Exchange().Response.Raw), fmt.Sprint(n)) || call.Exchange().N != n {
+			t.Errorf("call %d: %+v", n, call.Exchange())
+		}
 	}
 }
 
@@ -222,7 +204,7 @@ func TestStop(t *testing.T) {
 	if !call.Whole(20*time.Second) || call.Exchange().End != har.EndClientFIN {
 		t.Errorf("a call that was under way: %+v", call.Exchange())
 	}
-	if _, err := c.Send("lane", []byte(ask)); err != ErrStopped {
+	if _, err := c.Send([]byte(ask)); err != ErrStopped {
 		t.Errorf("got %v, want %v", err, ErrStopped)
 	}
 }

@@ -189,7 +189,7 @@ func (v *visit) send(header, version, body string) (string, error) {
 
 // ask sends a request and waits for the whole answer.
 func (v *visit) ask(method string, lines []string, values map[string]string, body string) (string, error) {
-	call, err := v.Caller.Send(v.s.Policy, v.request(method, lines, values, body))
+	call, err := v.Caller.Send(v.request(method, lines, values, body))
 	if err != nil {
 		return "", err
 	}
@@ -203,7 +203,7 @@ func (v *visit) ask(method string, lines []string, values map[string]string, bod
 
 // get opens a stream, beside what follows. It is left at the end of the visit.
 func (v *visit) get() error {
-	call, err := v.Caller.Send(v.s.Policy+" stream", v.request("GET", v.s.Get, map[string]string{"version": v.version, "session": v.session}, ""))
+	call, err := v.Caller.Send(v.request("GET", v.s.Get, map[string]string{"version": v.version, "session": v.session}, ""))
 	if err != nil {
 		return err
 	}

@@ -96,8 +96,8 @@ func Answers(was, now *har.Exchange, o Options) []Change {
 }
 
 func (c *comparer) heads(was, now *har.Exchange, a, b *har.View) {
-	if was.Status != now.Status {
-		c.add("status", "", fmt.Sprint(was.Status), fmt.Sprint(now.Status))
+	if x, y := status(a), status(b); x != y {
+		c.add("status", "", fmt.Sprint(x), fmt.Sprint(y))
 	}
 	if a.Response == nil || b.Response == nil || a.Stdio {
 		return
@@ -112,6 +112,14 @@ func (c *comparer) heads(was, now *har.Exchange, a, b *har.View) {
 			c.add("header", name, x, y)
 		}
 	}
+}
+
+// status is that of the answer as far as the client can have seen it.
+func status(v *har.View) int {
+	if v.Response == nil {
+		return 0
+	}
+	return v.Response.Status
 }
 
 func (c *comparer) bytes(was, now []byte) {

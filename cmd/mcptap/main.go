@@ -61,7 +61,7 @@ These flags can also be given as MCPTAP_NAME in the environment; the flag wins: 
 		return usage(c, "%v", err)
 	})
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(a.recordCommand(), a.importCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.explainCommand(), a.rulesCommand(), a.probeCommand(), a.diffCommand(),
+	root.AddCommand(a.recordCommand(), a.importCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.explainCommand(), a.rulesCommand(), a.probeCommand(), a.verifyCommand(), a.diffCommand(),
 		a.corpusCommand(), a.harCommand(), a.repairCommand(), a.caCommand(), a.demoCommand(), a.manCommand(), a.versionCommand())
 	root.SetHelpCommand(a.helpCommand(root))
 	root.InitDefaultCompletionCmd()
