@@ -125,8 +125,6 @@ func (a *app) analyze(names []string, o *analyzeOptions, f *format) error {
 	return nil
 }
 
-func writeJSON(_ *app, w io.Writer, d *document) error { return indented(w, d.Report) }
-
 // indented writes a value as JSON for programs that a person may look at, too.
 func indented(w io.Writer, value any) error {
 	enc := json.NewEncoder(jsonSafe{w})

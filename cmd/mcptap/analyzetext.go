@@ -22,6 +22,10 @@ func writeText(a *app, w io.Writer, d *document) error {
 	t := &reportText{document: d, paint: a.paint(w)}
 	for i := range t.Conversations {
 		t.conversation(&t.Conversations[i])
+		if _, err := io.WriteString(w, t.String()); err != nil {
+			return err
+		}
+		t.Reset()
 	}
 	t.outside()
 	for _, f := range worstFirst(d.Report) {

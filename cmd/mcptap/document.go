@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ type document struct {
 	files   []numbered
 	fails   func(*analyze.Finding) bool // --fail-on
 	quotes  map[analyze.Evidence]string // the bytes of evidence in one safe line, at most maxQuote of them
+	rows    map[int][]*analyze.Exchange // by conversation, once asked for
 	answers map[int][]byte              // the first maxAnswer bytes of what answered an exchange that a finding begins with
 }
 
@@ -47,8 +49,8 @@ func (d *document) own(n int) int {
 
 // exchange finds an exchange by its number, nil if the report does not have it.
 func (d *document) exchange(n int) *analyze.Exchange {
-	i := slices.IndexFunc(d.Exchanges, func(x analyze.Exchange) bool { return x.N == n })
-	if i < 0 {
+	i, ok := slices.BinarySearchFunc(d.Exchanges, n, func(x analyze.Exchange, n int) int { return cmp.Compare(x.N, n) })
+	if !ok {
 		return nil
 	}
 	return &d.Exchanges[i]
@@ -56,13 +58,14 @@ func (d *document) exchange(n int) *analyze.Exchange {
 
 // of lists the exchanges of a conversation, with 0 those outside any.
 func (d *document) of(conversation int) []*analyze.Exchange {
-	var list []*analyze.Exchange
-	for i := range d.Exchanges {
-		if d.Exchanges[i].Conversation == conversation {
-			list = append(list, &d.Exchanges[i])
+	if d.rows == nil {
+		d.rows = map[int][]*analyze.Exchange{}
+		for i := range d.Exchanges {
+			x := &d.Exchanges[i]
+			d.rows[x.Conversation] = append(d.rows[x.Conversation], x)
 		}
 	}
-	return list
+	return d.rows[conversation]
 }
 
 // quote reads the files once more and cuts out the bytes that the findings point to.
