@@ -145,11 +145,31 @@ func (n names) word(s set) string {
 
 // facts are what is known of one exchange without any policy. They hold no bytes of it.
 type facts struct {
-	n         int
-	conn      uint64
-	class     class
-	transport set
-	mcp       bool // by itself evidence that its origin speaks MCP
+	n    int
+	conn uint64
+
+	transport              set
+	answer, media          set
+	kind                   set // reply*
+	via                    set
+	eventEnd               set
+	endpoint               set
+	class                  class
+	complete               har.Tri
+	alien                  alien    // what headless looks like
+	requestAlien           alien    // the protocol that the client spoke instead of HTTP/1.1
+	clientLine, serverLine lineForm // over stdio: the client's line, the server's
+	mcp                    bool     // by itself evidence that its origin speaks MCP
+	mislabelled            bool     // the body is plain although Content-Encoding names a coding
+	browser                bool     // the request was made by a web page
+	jsonInStream           bool     // what calls itself an event stream is plain JSON
+	badUTF8                bool     // the body is JSON but for bytes that are not UTF-8
+	odd                    bool     // the answer has something that some clients choke on: a BOM, an array, an event to skip
+	eventID                bool     // an event id came
+	batch                  bool     // the body is an array
+	badEvent               bool     // an event that is no valid message came before the reply
+	superseded             bool     // followed redirects, and refusals repeated with credentials: another exchange decides
+	again                  bool     // the corrective retry of a probe, or the one repetition of a call in a new session
 
 	client, server string // host of the client, host:port of the server
 	url, origin    string // without query; scheme and host
@@ -160,79 +180,61 @@ type facts struct {
 	started, finished time.Time // first byte; the answer was whole, or the exchange ended
 	firstByte         time.Duration
 
-	req reqFacts
-	answer,
-	media set
-	status      int
-	reason      string
-	interim     []int // statuses of 1xx responses before the final one
-	headBytes   int
-	mediaType   string
-	served      *serverMark // the mark of a server's library in the response's header
-	encoding    string      // Content-Encoding, "" if none
-	mislabelled bool        // the body is plain although Content-Encoding names a coding
-	browser     bool        // the request was made by a web page
-	undecoded   string      // why the body could not be decoded, "" if it was
-	faults      []string
-	faultAt     []faultAt
-	reqFaults   []string
-	reqFaultAt  []faultAt
-	head        headFacts
-	flow        *flowFacts // of an event stream
-	reqBody     spanned    // the request's body
-	reqHead     int        // bytes of the request's head
+	req        reqFacts
+	status     int
+	reason     string
+	interim    []int // statuses of 1xx responses before the final one
+	headBytes  int
+	mediaType  string
+	served     *serverMark // the mark of a server's library in the response's header
+	encoding   string      // Content-Encoding, "" if none
+	undecoded  string      // why the body could not be decoded, "" if it was
+	faults     []string
+	faultAt    []faultAt
+	reqFaults  []string
+	reqFaultAt []faultAt
+	head       *headFacts    // shared by exchanges that have the same
+	date       time.Time     // Date of the answer; zero if none
+	idle       time.Duration // of the connection before the request
+	flow       *flowFacts    // of an event stream
+	reqBody    spanned       // the request's body
+	reqHead    int           // bytes of the request's head
 
-	jsonInStream bool    // what calls itself an event stream is plain JSON
-	extra        spanned // bytes behind the end of the answer
-	end          har.Ending
-	complete     har.Tri
-	notes        []string
-	late         int
-	headless     spanned // bytes that came where a response head was awaited, and are none
-	alien        alien   // what these look like
-	limit        string  // which limit of the analysis kept the body from being read, "" if none
-	badUTF8      bool    // the body is JSON but for bytes that are not UTF-8
-	body         string  // empty, json, not-json, html, text, event-stream, opaque
-	bodyAt       spanned
-	statusAt     spanned // the final response's status line
-	retry        string  // Retry-After
-	challenge    string  // WWW-Authenticate
-	issued       string  // Mcp-Session-Id of the answer
+	extra     spanned // bytes behind the end of the answer
+	end       har.Ending
+	notes     []string
+	late      int
+	headless  spanned // bytes that came where a response head was awaited, and are none
+	limit     string  // which limit of the analysis kept the body from being read, "" if none
+	body      string  // empty, json, not-json, html, text, event-stream, opaque
+	bodyAt    spanned
+	statusAt  spanned // the final response's status line
+	retry     string  // Retry-After
+	challenge string  // WWW-Authenticate
+	issued    string  // Mcp-Session-Id of the answer
 
-	reply    message // what answers the request, wherever it stood
-	kind     set     // reply*
-	via      set
-	eventEnd set
-	replyN   int           // exchange that carried it, if via is viaStream
-	replyAt  time.Duration // since started; when the reply was whole
+	reply   message       // what answers the request, wherever it stood
+	replyN  int           // exchange that carried it, if via is viaStream
+	replyAt time.Duration // since started; when the reply was whole
 
 	events, comments int
-	odd              bool // the answer has something that some clients choke on: a BOM, an array, an event to skip
-	eventID          bool // an event id came
-	batch            bool // the body is an array
-	badEvent         bool // an event that is no valid message came before the reply
 	lastEventID      string
 	retryMS          int
-	endpoint         set
 	endpointURL      string
 	endpointPast     bool // it is absolute and the server's own, and the client had asked a proxy at another address
 	serverRequests   int
 	stream           []streamReply
 	dropped          int // replies beyond maxStreamReplies
 
-	reqBytes, respBytes    int
-	requestAlien           alien    // the protocol that the client spoke instead of HTTP/1.1
-	clientLine, serverLine lineForm // over stdio: the client's line, the server's
+	reqBytes, respBytes int
 
-	ifClosed   *facts          // the same, with a reset of a close-delimited body taken for its end
-	lax        [readers]*facts // the same as the lenient readers see it; nil where that changes nothing
-	followed   *facts          // the request that followed this redirect
-	lostBody   *facts          // the GET that followed this redirect of a POST
-	superseded bool            // followed redirects, and refusals repeated with credentials: another exchange decides
-	again      bool            // the corrective retry of a probe, or the one repetition of a call in a new session
-	repeats    *facts          // the exchange that this one repeats in a new session
-	connect    *connect
-	conf       *conformed // what the message shapes and rules of the revisions ask, nil for none
+	ifClosed *facts          // the same, with a reset of a close-delimited body taken for its end
+	lax      [readers]*facts // the same as the lenient readers see it; nil where that changes nothing
+	followed *facts          // the request that followed this redirect
+	lostBody *facts          // the GET that followed this redirect of a POST
+	repeats  *facts          // the exchange that this one repeats in a new session
+	connect  *connect
+	conf     *conformed // what the message shapes and rules of the revisions ask, nil for none
 }
 
 // reqFacts are what the request says.
@@ -241,26 +243,27 @@ type reqFacts struct {
 	id        string   // raw JSON; "" if absent
 	key       string   // id for comparison: strings unescaped, numbers as sent
 	batchIDs  []string // of the requests of a batch, as keys
-	batch     bool
-	version   string // protocol version in the body
-	header    string // MCP-Protocol-Version
-	session   string // Mcp-Session-Id
-	auth      string // fingerprint of Authorization, "" if absent
-	probeID   bool   // the id has the TypeScript client's probe prefix
-	lastEvent string // Last-Event-ID
+	version   string   // protocol version in the body
+	header    string   // MCP-Protocol-Version
+	session   string   // Mcp-Session-Id
+	auth      string   // fingerprint of Authorization, "" if absent
+	lastEvent string   // Last-Event-ID
 	accept    string
 	agent     string
-	marks     set // of how it is written
 	info      implementation
 	shape     string // member order, such as "jsonrpc,id,method"
 	params    string // first member of params
 	call      callHash
-	json      bool
 	kind      string // request, notification, result, error, batch, invalid, ""
 	dup       []duplicate
 	requests  int    // JSON-RPC requests in it
 	cancels   string // requestId of notifications/cancelled, for comparison
 	cursor    bool   // params has a cursor
+
+	marks   set // of how it is written
+	batch   bool
+	probeID bool // the id has the TypeScript client's probe prefix
+	json    bool
 }
 
 // An implementation is a name with its version, as clientInfo and serverInfo give them.

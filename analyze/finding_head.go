@@ -101,7 +101,7 @@ func (f *facts) oddPlaces() []spanned {
 // findInHeads reports what the header fields of one exchange show.
 func (a *analysis) findInHeads(f *facts) {
 	a.findFraming(f)
-	h := &f.head
+	h := f.head
 	if m := h.mismatch; m != nil {
 		t := saying("header-body-disagree")
 		t.message = fmt.Sprintf("%s of %s says %q, the body says %q; servers of revision 2026-07-28 refuse that with 400 and -32020", m.header, f.what(), excerpt(m.sent), excerpt(m.body))
@@ -158,7 +158,7 @@ func (a *analysis) findPostHead(f *facts) {
 
 // findStreamHead looks at what an answer says of its own form.
 func (a *analysis) findStreamHead(f *facts) {
-	h := &f.head
+	h := f.head
 	switch {
 	case f.media == mediaStream && f.status/100 == 2 && f.encoding != "" && !strings.EqualFold(f.encoding, "identity"):
 		t := saying("sse-compressed")
@@ -192,7 +192,7 @@ func looksLikeEvents(text string) bool {
 
 // findCORS looks at what keeps a browser from a request or from its answer (Fetch standard, CORS protocol).
 func (a *analysis) findCORS(f *facts) {
-	h := &f.head
+	h := f.head
 	if p := h.preflight; p != nil && f.answer == whole {
 		if why := p.refusal(f.status, h.origin); why != "" {
 			t := saying("cors-preflight-failed")

@@ -42,10 +42,10 @@ func (a *analysis) clocks() map[string]time.Duration {
 
 // behindDate is how long after its Date an answer's first byte came.
 func (f *facts) behindDate() (time.Duration, bool) {
-	if f.head.date.IsZero() || f.firstByte < 0 {
+	if f.date.IsZero() || f.firstByte < 0 {
 		return 0, false
 	}
-	return f.started.Add(f.firstByte).Sub(f.head.date), true
+	return f.started.Add(f.firstByte).Sub(f.date), true
 }
 
 // findHolds reports answers that something between held back.
@@ -189,9 +189,9 @@ func (a *analysis) findSlow(f *facts) {
 	case (f.status == 504 || f.status == 524 || f.status == 502 && f.firstByte >= 20*time.Second) && f.req.requests > 0 && !f.reply.codeOK && f.firstByte >= longEnough:
 		x := a.add(saying("gateway-timeout"), "", f, f.statusAt)
 		x.Cost = Cost{MS: f.firstByte.Milliseconds(), Requests: 1}
-	case f.answer == nothing && f.head.idle >= 2*time.Second && f.finished.Sub(f.started) < time.Second && f.end != har.EndUnknown:
+	case f.answer == nothing && f.idle >= 2*time.Second && f.finished.Sub(f.started) < time.Second && f.end != har.EndUnknown:
 		t := saying("connection-reused-late")
-		t.message = fmt.Sprintf("%s was sent on a connection that had been idle for %s, and got no answer (%s): the other side had most likely given the connection up", f.what(), seconds(f.head.idle), endWords[f.end])
+		t.message = fmt.Sprintf("%s was sent on a connection that had been idle for %s, and got no answer (%s): the other side had most likely given the connection up", f.what(), seconds(f.idle), endWords[f.end])
 		x := a.add(t, "", f)
 		x.Evidence = append(x.Evidence, Evidence{f.n, "request", 0, f.reqBytes})
 		x.Cost.Requests = 1
@@ -203,7 +203,7 @@ func (a *analysis) findIdle() {
 	free := map[uint64]time.Time{}
 	for _, f := range a.facts {
 		if at, ok := free[f.conn]; ok && f.started.After(at) {
-			f.head.idle = f.started.Sub(at)
+			f.idle = f.started.Sub(at)
 		}
 		free[f.conn] = f.finished
 	}

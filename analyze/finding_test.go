@@ -292,7 +292,7 @@ func TestSayingsExist(t *testing.T) {
 		}
 		seen[s.id] = true
 	}
-	nobody := &facts{}
+	nobody := &facts{head: noHead}
 	for _, x := range slices.Concat(otherFindings, stdioFindings, notHTTPBy[:], requestNotHTTPBy[alienTLS:]) {
 		nobody.say(x.message + x.fix)
 	}

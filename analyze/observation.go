@@ -23,8 +23,10 @@ func (o *observer) observe(x *har.Exchange) *facts {
 		return o.observeStdio(x, v)
 	}
 	at, server := o.address(x.URL), o.text(x.Server)
+	o.head = headFacts{}
 	f := &facts{
-		n: x.N, conn: x.Conn, client: o.text(hostOf(x.Client)), server: server, url: at.url, query: at.query, origin: cmp.Or(at.origin, server),
+		head: &o.head,
+		n:    x.N, conn: x.Conn, client: o.text(hostOf(x.Client)), server: server, url: at.url, query: at.query, origin: cmp.Or(at.origin, server),
 		started: x.Started, end: x.End, complete: v.Complete, late: v.Late, httpMethod: o.text(x.Method),
 		transport: overHTTP, reqBytes: len(x.Request.Raw), respBytes: len(x.Response.Raw),
 		replyAt: -1, retryMS: -1, endpoint: anyEndpoint,
@@ -45,6 +47,7 @@ func (o *observer) observe(x *har.Exchange) *facts {
 	f.readIfClosed(v)
 	f.readLax(v)
 	f.mcp = f.mcp || f.looksMCP()
+	f.shareHead(o.sharedHead())
 	return f
 }
 

@@ -16,15 +16,13 @@ type headFacts struct {
 	mediaAt, acceptAt, sessionAt, versionAt                  spanned // lines of the request
 	answerMediaAt, issuedAt, challengeAt, locationAt, codeAt spanned // lines of the answer
 
-	media    string    // Content-Type of the request, without parameters
-	origin   string    // Origin of the request
-	browser  bool      // the request is a browser's, from a page of another origin
-	date     time.Time // Date of the answer; zero if none
+	media    string // Content-Type of the request, without parameters
+	origin   string // Origin of the request
+	browser  bool   // the request is a browser's, from a page of another origin
 	dateAt   spanned
 	edge     string // who stands before the server, by its marks in the answer; "" if none does
 	edgeAt   spanned
-	idle     time.Duration // of the connection before the request
-	declared int64         // Content-Length of the answer; -1 if that does not frame it
+	declared int64 // Content-Length of an answer that is an event stream; -1 if that does not frame it
 
 	mismatch  *mismatch
 	preflight *preflight
@@ -68,7 +66,7 @@ func lineAt(raw []byte, m *wire.Message, name string) spanned {
 // readRequestHead reads what findings ask of the request's head and of the body that it speaks of.
 func (f *facts) readRequestHead(v *har.View) {
 	m, raw := v.Request, v.X.Request.Raw
-	h := &f.head
+	h := f.head
 	h.declared = -1
 	if m == nil {
 		return
@@ -145,7 +143,7 @@ func plainField(s string) string {
 // readAnswerHead reads what findings ask of the answer's head.
 func (f *facts) readAnswerHead(v *har.View) {
 	m, raw := v.Response, v.X.Response.Raw
-	h := &f.head
+	h := f.head
 	if m == nil {
 		return
 	}
@@ -153,7 +151,7 @@ func (f *facts) readAnswerHead(v *har.View) {
 		f.faultAt = append(f.faultAt, faultAt{p.Name, spanned{p.At.Off, p.At.Len, true}})
 	}
 	h.answerMediaAt = lineAt(raw, m, "Content-Type")
-	if m.Framing == wire.ByLength {
+	if m.Framing == wire.ByLength && f.media == mediaStream {
 		h.declared = m.Length
 	}
 	if f.issued != "" {
@@ -192,7 +190,7 @@ func (f *facts) readDate(raw []byte, m *wire.Message) {
 	if err != nil {
 		return
 	}
-	f.head.date = at
+	f.date = at
 	if d, ok := f.behindDate(); ok && d.Abs() > 2*time.Second {
 		f.head.dateAt = lineAt(raw, m, "Date")
 		f.readEdge(raw, m)

@@ -13,14 +13,16 @@ import (
 type observer struct {
 	texts     map[string]string
 	addresses map[string]address
+	heads     map[headFacts]*headFacts
 	view      har.View // of the exchange at hand
+	head      headFacts
 }
 
 // maxShared bounds the texts that an observer knows; beyond, it begins to gather anew.
 const maxShared = 1 << 13
 
 func newObserver() *observer {
-	return &observer{texts: map[string]string{}, addresses: map[string]address{}}
+	return &observer{texts: map[string]string{}, addresses: map[string]address{}, heads: map[headFacts]*headFacts{}}
 }
 
 // text is clip, with one copy for equal texts.
@@ -69,6 +71,35 @@ func (o *observer) info(raw []byte) implementation {
 	var said [2]wire.Member
 	wire.Select(raw, []string{"name", "version"}, said[:])
 	return implementation{o.value(said[0]), o.value(said[1])}
+}
+
+// sharedHead gives the head at hand to keep: the places of fields are the same in most exchanges of a session.
+func (o *observer) sharedHead() *headFacts {
+	if h := o.heads[o.head]; h != nil {
+		return h
+	}
+	h := o.head
+	if len(o.heads) == maxShared {
+		clear(o.heads)
+	}
+	o.heads[h] = &h
+	return &h
+}
+
+// noHead is that of lines.
+var noHead = &headFacts{}
+
+// shareHead puts a head that does not change any more in place, in other readings of the exchange, too.
+func (f *facts) shareHead(h *headFacts) {
+	f.head = h
+	if f.ifClosed != nil {
+		f.ifClosed.head = h
+	}
+	for _, other := range f.lax {
+		if other != nil {
+			other.head = h
+		}
+	}
 }
 
 // An address is a URL in its parts; origin is scheme and host.

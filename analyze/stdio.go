@@ -12,7 +12,8 @@ import (
 // wrote by itself, which is nobody's answer (class other).
 func (o *observer) observeStdio(x *har.Exchange, v *har.View) *facts {
 	f := &facts{
-		n: x.N, conn: x.Conn, client: o.text(x.Client), server: o.text(x.Server), url: o.place(x.URL), origin: o.place(x.URL),
+		head: noHead,
+		n:    x.N, conn: x.Conn, client: o.text(x.Client), server: o.text(x.Server), url: o.place(x.URL), origin: o.place(x.URL),
 		started: x.Started, end: x.End, complete: v.Complete, late: v.Late, transport: overStdio,
 		reqBytes: len(x.Request.Raw), respBytes: len(x.Response.Raw), replyAt: -1, retryMS: -1,
 		endpoint: endpointAbsent, media: mediaNone, eventEnd: eventPlain, kind: replyNone, via: viaNothing,
