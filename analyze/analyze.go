@@ -8,6 +8,7 @@ package analyze
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -29,18 +30,39 @@ func Analyze(exchanges iter.Seq2[*har.Exchange, error], o Options) (*Report, err
 	if err != nil {
 		return nil, err
 	}
+	all, err := gather(exchanges, MaxExchanges)
+	if err != nil {
+		return nil, err
+	}
+	a := newAnalysis(all, chosen, o)
+	a.take(client)
+	return a.report(), nil
+}
+
+// MaxExchanges is how many exchanges are analyzed at once; each costs about 3 KB of memory until the report is written.
+const MaxExchanges = 2 << 20
+
+// A LimitError says that there are more exchanges than are analyzed at once.
+type LimitError struct{ Most int }
+
+// Error names the limit.
+func (e *LimitError) Error() string { return fmt.Sprintf("more than %d exchanges", e.Most) }
+
+// gather observes exchanges and puts them in the order of their requests.
+func gather(exchanges iter.Seq2[*har.Exchange, error], most int) ([]*facts, error) {
 	var all []*facts
 	observer := newObserver()
 	for x, err := range exchanges {
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case len(all) == most:
+			return nil, &LimitError{most}
 		}
 		all = append(all, observer.observe(x))
 	}
 	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
-	a := newAnalysis(all, chosen, o)
-	a.take(client)
-	return a.report(), nil
+	return all, nil
 }
 
 // resolve looks up the policies that the options name.

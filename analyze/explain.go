@@ -1,11 +1,9 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/har"
@@ -56,19 +54,20 @@ func Explain(exchanges iter.Seq2[*har.Exchange, error], n int, o Options) (e *Ex
 	if err != nil {
 		return nil, false, err
 	}
-	var all []*facts
-	observer := newObserver()
 	var raw *har.Exchange
-	for x, err := range exchanges {
-		if err != nil {
-			return nil, false, err
+	all, err := gather(func(yield func(*har.Exchange, error) bool) {
+		for x, err := range exchanges {
+			if err == nil && x.N == n {
+				raw = x
+			}
+			if !yield(x, err) {
+				return
+			}
 		}
-		if x.N == n {
-			raw = x
-		}
-		all = append(all, observer.observe(x))
+	}, MaxExchanges)
+	if err != nil {
+		return nil, false, err
 	}
-	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
 	a := newAnalysis(all, chosen, o)
 	a.take(client)
 	f := a.byN[n]

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -193,5 +195,9 @@ func (a *app) reportOne(name string, base int, o analyze.Options) (r *analyze.Re
 	}
 	r, err = analyze.Analyze(shifted, o)
 	in.reportCut(a.notice)
+	var limit *analyze.LimitError
+	if errors.As(err, &limit) {
+		err = &trouble{fmt.Errorf("%s: %w, which is as many as are analyzed at once", name, err), "analyze recordings of parts of the session"}
+	}
 	return r, last, err
 }
