@@ -5,8 +5,8 @@ CORE      = ./har/... ./capture/... ./analyze/... ./replay/...
 DIR      ?= capture/pcap/testdata
 PACKAGES  = interop/node_modules/.package-lock.json
 
-.DEFAULT_GOAL := help
-.PHONY: build test race lint fuzz bench golden demo interop matrix oracle law4 help
+.DEFAULT_GOAL := load help
+.PHONY: build test race lint fuzz bench golden demo interop matrix oracle law4 load help
 
 build: ## build bin/mcptap
 	$(GO) build -o bin/mcptap ./cmd/mcptap
@@ -37,6 +37,9 @@ golden: ## rewrite golden files after a change that is meant
 demo: build ## a real client meets a misbehaving server: record, explain, replay
 	cd interop/goclient && $(GO) build -o ../../bin/goclient .
 	$(GO) run ./demo
+
+load: ## a built mcptap under load on loopback: are all bytes relayed and kept, and at what cost
+	$(GO) run ./load
 
 oracle: ## compare import with tshark on every capture below DIR (the project's own)
 	$(GO) run ./oracle $(DIR)

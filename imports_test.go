@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"interop/scripted": {},                                       // servers for tests
 	"interop/matrix":   {"corpus"},
 	"demo":             {"har", "interop/scripted"},
+	"load":             {"har"},
 	"oracle":           {"capture", "capture/pcap", "har", "har/wire"},
 }
 

@@ -114,12 +114,12 @@ func (r *relay) pump(d wire.Dir) {
 // direction to find, behind what the server sent before.
 func (r *relay) carry(d wire.Dir) error {
 	src, dst := r.legs(d)
-	buf := getBuffer(smallRead)
-	defer func() { putBuffer(buf) }()
+	in := newReader(src.conn)
+	defer in.release()
 	for {
-		n, err := src.conn.Read(*buf)
-		if n > 0 {
-			out, wanted := r.saw(d, (*buf)[:n])
+		p, err := in.read()
+		if n := len(p); n > 0 {
+			out, wanted := r.saw(d, p)
 			if d == wire.ToServer {
 				r.tape.HandNow()
 			}
@@ -134,7 +134,7 @@ func (r *relay) carry(d wire.Dir) error {
 			if !wanted && d == wire.ToServer {
 				return nil
 			}
-			buf = fitBuffer(buf, n)
+			in.used(n)
 		}
 		if err != nil {
 			return err
