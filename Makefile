@@ -5,7 +5,7 @@ CORE      = ./har/... ./capture/... ./analyze/... ./replay/...
 DIR      ?= capture/pcap/testdata
 PACKAGES  = interop/node_modules/.package-lock.json
 
-.DEFAULT_GOAL := load help
+.DEFAULT_GOAL := help
 .PHONY: build test race lint fuzz bench golden demo interop matrix oracle law4 load help
 
 build: ## build bin/mcptap
