@@ -1,23 +1,27 @@
 // Command load puts a built mcptap under load on loopback: many streams at once, many short connections, a response of 1 GiB, a
 // client that hardly reads, a server that never answers, half-open connections, 100,000 requests on one connection. It
 // checks that every byte arrived at its client and stands in the cassette, and that the recording ends within 3 s of SIGTERM. Run
-// it with `make load`; it prints figures, and ends with exit code 1 if something is missing.
+// it with `make load`, or `go run ./load N SCENARIO` for one in N of one scenario; it prints figures, and ends with exit code 1 if something is missing.
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
 func main() {
-	only := flag.String("only", "", "run this `SCENARIO` alone")
-	scale := flag.Int("scale", 1, "run a part of the load: one in `N`")
-	flag.Parse()
-	if err := run(*only, max(1, *scale)); err != nil {
+	only, scale := "", 1
+	if len(os.Args) > 1 {
+		scale, _ = strconv.Atoi(os.Args[1])
+	}
+	if len(os.Args) > 2 {
+		only = os.Args[2]
+	}
+	if err := run(only, max(1, scale)); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}

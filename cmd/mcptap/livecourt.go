@@ -15,7 +15,7 @@ const (
 	courtLast   = 8        // and up to now
 	courtRooms  = 64       // clients with their servers; the one that was quiet longest is forgotten
 	courtBytes  = 32 << 20 // of all that is kept
-	courtNotice = 256      // findings that are remembered as said
+	courtNotice = 256      // notices that are remembered as said
 )
 
 // A court judges exchanges while they come: each together with the first ones and the last ones of the same client and server. A
@@ -37,11 +37,7 @@ type room struct {
 type judgement struct {
 	class, verdict string
 	provisional    bool
-	news           []analyze.Finding // that say how to record more, each once
 }
-
-// liveFindings are said while recording: what they say can still be changed.
-var liveFindings = []string{"oauth-bypasses-recording"}
 
 // judge keeps x, which must not change from now on.
 func (c *court) judge(x *har.Exchange) judgement {
@@ -68,11 +64,6 @@ func (c *court) judge(x *har.Exchange) judgement {
 	for i := range report.Exchanges {
 		if y := &report.Exchanges[i]; y.N == x.N {
 			j.class, j.verdict = y.Class, y.Verdicts[analyze.Recommended].Verdict
-		}
-	}
-	for _, f := range report.Findings {
-		if slices.Contains(liveFindings, f.ID) && c.isNews(f.ID+f.Message) {
-			j.news = append(j.news, f)
 		}
 	}
 	return j

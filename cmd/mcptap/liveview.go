@@ -254,8 +254,8 @@ func (l *live) ended(e *liveExchange) {
 		return
 	}
 	l.print(l.row(e, &r, j))
-	for _, f := range j.news {
-		l.print(fmt.Sprintf("%s %s %s", l.mark(e, e.Started.Add(r.duration)), l.p.yellow(f.ID+":"), f.Message))
+	if words := bypass(x, x.View()); words != "" && l.court.isNews(words) {
+		l.print(l.mark(e, e.Started.Add(r.duration)) + "  " + l.p.yellow(oneLine(clip(words, 2*liveShown))))
 	}
 }
 
