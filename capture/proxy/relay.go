@@ -129,7 +129,7 @@ func (r *relay) carry(d wire.Dir) error {
 			r.tape.Hand()
 			r.refuse()
 			if d == wire.ToClient {
-				r.endpoints.saw((*buf)[:n])
+				r.endpoints.saw(p)
 			}
 			if !wanted && d == wire.ToServer {
 				return nil
