@@ -117,6 +117,12 @@ func TestEveryWayIsServed(t *testing.T) {
 			if have[kindOf(x)] > 1 {
 				t.Errorf("%s: %s is answered by the case and beside it", k.Name, kindOf(x))
 			}
+			if slices.ContainsFunc(first.Notes, func(note string) bool { return strings.HasPrefix(note, "upstream: ") }) {
+				if len(x.Response.Raw) > 0 || !slices.Equal(x.Notes, first.Notes) {
+					t.Errorf("%s: nobody was there, and %s is answered", k.Name, kindOf(x))
+				}
+				continue
+			}
 			_, final, _ := wire.ParseResponse(x.Response.Raw, x.Method, false)
 			if final == nil || final.Status != http.StatusMethodNotAllowed && final.Status != http.StatusAccepted &&
 				string(wire.ParseRPC(final.Payload(x.Response.Raw)).ID.Raw) != "0" {

@@ -78,9 +78,10 @@ func withRest(xs []*har.Exchange) []*har.Exchange {
 		answers = restOverSSE
 	}
 	have := map[string]bool{}
-	last := first
+	last, reached := first, false
 	for _, x := range xs {
 		have[kindOf(x)] = true
+		reached = reached || !neverReached(x)
 		if x.N > last.N {
 			last = x
 		}
@@ -88,11 +89,19 @@ func withRest(xs []*har.Exchange) []*har.Exchange {
 	all := slices.Clone(xs)
 	for _, a := range answers {
 		x := a.exchange(last.N+1+len(all)-len(xs), endpoint, last)
+		if !reached {
+			x.Response, x.End, x.EndOff, x.Notes = har.Side{}, first.End, 0, first.Notes
+		}
 		if !have[kindOf(x)] {
 			all = append(all, x)
 		}
 	}
 	return all
+}
+
+// neverReached tells whether the server could not be reached at all.
+func neverReached(x *har.Exchange) bool {
+	return slices.ContainsFunc(x.Notes, func(note string) bool { return strings.HasPrefix(note, har.NoteUpstream+": ") })
 }
 
 // exchange is the answer as if it had been recorded behind the last exchange.

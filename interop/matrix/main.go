@@ -153,8 +153,11 @@ func cell(x *corpus.CaseResult) string {
 	case corpus.Error:
 		return "**error**: " + why
 	}
-	if strings.Contains(x.Why, " as predicted, and the client never sent ") {
+	switch {
+	case strings.Contains(x.Why, " as predicted, and the client never sent "):
 		return "*not met*: " + x.Observed
+	case strings.HasPrefix(x.Why, "recorded over stdio"):
+		return "*not met*: over stdio"
 	}
 	return "*inconclusive*: " + why
 }

@@ -109,6 +109,7 @@ func TestCells(t *testing.T) {
 		{"legacy: legacy-fallback", "agree", corpus.CaseResult{Result: corpus.Agree, Observed: "legacy", Verdict: "legacy-fallback"}},
 		{"modern", "agree", corpus.CaseResult{Result: corpus.Agree, Observed: "modern", Verdict: "modern@2026-07-28"}},
 		{"*not met*: failed", "not met", corpus.CaseResult{Result: corpus.Inconclusive, Observed: "failed", Why: "failed as predicted, and the client never sent what the case is about: exchange 4, x"}},
+		{"*not met*: over stdio", "not met", corpus.CaseResult{Result: corpus.Inconclusive, Why: "recorded over stdio, and the client is given a URL"}},
 		{"*inconclusive*: a \\| b", "inconclusive", corpus.CaseResult{Result: corpus.Inconclusive, Why: "a | b"}},
 		{"**differs**: why", "differs", corpus.CaseResult{Result: corpus.Differ, Why: "why"}},
 		{"**error**: why", "error", corpus.CaseResult{Result: corpus.Error, Why: "why"}},
