@@ -79,12 +79,14 @@ func endpoint(xs []*har.Exchange) (origin, target string) {
 			continue
 		}
 		rpc := wire.ParseRPC(m.Payload(x.ServerLeg()))
-		if m.Method == "POST" && rpc.Kind != wire.Invalid || m.Method == "GET" && x.MediaType == "text/event-stream" {
+		if m.Method == "POST" && rpc.Kind != wire.Invalid || m.Method == "GET" && (x.MediaType == eventStream || strings.Contains(m.Get("Accept"), eventStream)) {
 			return originOf(x.URL), m.Target
 		}
 	}
 	return "", ""
 }
+
+const eventStream = "text/event-stream"
 
 func originOf(address string) string {
 	u, err := url.Parse(address)
