@@ -16,5 +16,6 @@ const (
 	NoteRotated   = "rotated"   // the exchange goes on in the next file of the recording
 	NoteCut       = "cut"       // the file ends before the exchange did
 	NoteMinimized = "minimized" // parts of the exchange were left out: these are not the bytes of the wire
+	NoteRecoded   = "recoded"   // a compressed body held secrets and was compressed again, as in "recoded: the compressed body of the response had 90 bytes, and has 84"
 	NoteCopy      = "copy"      // copied members of the file differed from the bytes, which the reader corrected
 )

@@ -43,7 +43,8 @@ type Redactor struct {
 	hits    []hit
 	scan    scan
 	scratch []byte
-	lines   bool // the exchange at hand is of lines, each of which may be stored when it is whole
+	lines   bool  // the exchange at hand is of lines, each of which may be stored when it is whole
+	deep    *deep // what a Cleaner looks for besides; nil while a recording is made
 
 	lastURL, lastEdit redactedString
 }
@@ -79,6 +80,9 @@ func (r *Redactor) Pass(x *Exchange, from [2]int, final bool) (upTo [2]int) {
 		resp.method = methodOf(x.Method)
 	}
 	resp.run()
+	if r.deep != nil {
+		r.lookDeep()
+	}
 	if len(r.hits) > 0 {
 		r.remember()
 	}
@@ -162,6 +166,7 @@ type region struct {
 	blanked bool // that text holds a secret
 	decoded bool // the text is that of the compressed body in region of
 	of      int
+	view    *view // the text is that of another region, read in another way
 }
 
 // A piece is a run of a region's text that lies in the raw bytes in one piece.
@@ -193,6 +198,9 @@ func (r *Redactor) add(region, off, end int, kind secretKind) {
 	if isReplacement(text, reg.fields) || len(text) <= longestWord && notSecret[string(text)] {
 		return
 	}
+	if kind == rule && isReplacedNumber(text) {
+		return
+	}
 	if kind == session {
 		id := r.canonical(text, kind)
 		if len(id) < valueLeast || isPseudonym(id) {
@@ -203,12 +211,17 @@ func (r *Redactor) add(region, off, end int, kind secretKind) {
 }
 
 func (r *Redactor) addHit(h hit) {
-	reg := &r.regions[h.region]
+	reg, off, end := r.root(h.region, h.off, h.end)
+	if reg != &r.regions[h.region] && reg.fields {
+		if from, to := r.clip(reg, off, end, false); from != off || to != end {
+			return
+		}
+	}
 	h.raw, h.rawEnd = reg.off, reg.off
 	if !reg.decoded {
-		h.raw, h.rawEnd = r.locate(reg, h.off), r.locate(reg, h.end-1)+1
+		h.raw, h.rawEnd = r.locate(reg, off), r.locate(reg, end-1)+1
 	}
-	h.open = reg.more && h.end == len(reg.text)
+	h.open = reg.more && end == len(reg.text)
 	r.hits = append(r.hits, h)
 }
 
@@ -262,8 +275,9 @@ func (r *Redactor) remember() {
 		if h.open {
 			continue
 		}
-		reg := &r.regions[h.region]
-		r.values.see(r, reg.text[h.off:h.end], h.kind)
+		if text := r.regions[h.region].text[h.off:h.end]; h.kind.isRemembered(text) {
+			r.values.see(r, text, h.kind)
+		}
 	}
 }
 

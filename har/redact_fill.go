@@ -24,14 +24,30 @@ const (
 	privateKey
 	session
 	bodyEncoded
+	bodyRecoded
+	basicText // the Basic scheme in text
+	member    // a JSON member or a variable that is named like a secret
+	rule      // what a rule asks for
+	email
+	home
+	host
+	address
 )
 
 // kindNames are what stands in Redaction.Kind. docs/format.md explains them.
 var kindNames = [...]string{"authorization", "authorization", "cookie", "api-key", "query", "userinfo", "oauth", "bearer",
-	"jwt", "key", "private-key", "session", "body-encoded"}
+	"jwt", "key", "private-key", "session", "body-encoded", "body-recoded", "basic", "member", "rule", "email", "home", "host",
+	"address"}
 
 // isShape tells whether secrets of that kind are known by how they look alone.
 func (k secretKind) isShape() bool { return k == bearer || k == jwt || k == key }
+
+// isPerson tells whether what is found says who or where somebody is rather than what opens something.
+func (k secretKind) isPerson() bool { return k >= email }
+
+// isRemembered tells whether a secret of that kind is looked for elsewhere: a password may be a word of the language, which
+// would be replaced everywhere.
+func (k secretKind) isRemembered(text []byte) bool { return k != member || !isProse(text) }
 
 const filler = "redacted"
 
@@ -101,6 +117,16 @@ func blankDigits(t []byte) {
 			t[i] = '1'
 		}
 	}
+}
+
+// isReplacedNumber tells whether blankDigits would leave t as it is.
+func isReplacedNumber(t []byte) bool {
+	for i, c := range t {
+		if c != '1' && (i > 0 || c != '0') {
+			return false
+		}
+	}
+	return true
 }
 
 // pseudonym gives what stands for session n instead of id. It has the length of id and keeps the characters of id that
@@ -187,6 +213,11 @@ func (r *Redactor) apply(x *Exchange, from, upTo [2]int) {
 			continue
 		}
 		out := r.replacement(reg, h)
+		if reg.view != nil {
+			at := *h
+			out = r.undo(&at, out)
+			h, reg = &at, &r.regions[at.region]
+		}
 		p, last := 0, 0
 		if reg.joined {
 			p, last = r.pieceAt(reg, h.off), r.pieceAt(reg, h.end-1)
@@ -225,6 +256,10 @@ func (r *Redactor) replacement(reg *region, h *hit) []byte {
 		}
 	}
 	switch {
+	case h.kind.isPerson():
+		copy(out, r.deep.instead(string(text), h.kind))
+	case h.kind == rule && allDigits(string(text)):
+		blankDigits(out)
 	case h.kind == bodyEncoded:
 		for i := range out {
 			out[i] = fillerAt(i)
@@ -284,26 +319,32 @@ func (r *Redactor) redactString(s string) string {
 	r.arena = append(r.arena, s...)
 	r.addRegion(region{text: r.arena, target: [2]int{0, len(s)}})
 	r.scanText(0)
+	if r.deep != nil {
+		r.lookDeep()
+	}
 	r.remember()
 	if r.values.any() {
 		r.findKnown()
 	}
-	reg, done := &r.regions[0], 0
-	host := authority(reg.text)
-	for i := range r.hits {
-		h := &r.hits[i]
+	r.sortHits()
+	done := 0
+	text := r.regions[0].text
+	host := authority(text)
+	for _, h := range r.hits {
+		out := r.replacement(&r.regions[h.region], &h)
+		known := h.spelling >= 0
+		out = r.undo(&h, out)
 		off := max(h.off, done)
-		if h.spelling >= 0 {
+		if known {
 			off = max(off, host)
 		}
 		if off < h.end {
-			out := r.replacement(reg, h)
-			copy(reg.text[off:h.end], out[off-h.off:])
+			copy(text[off:h.end], out[off-h.off:])
 			done = h.end
 		}
 	}
 	if done == 0 {
 		return s
 	}
-	return string(reg.text)
+	return string(text)
 }

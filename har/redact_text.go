@@ -279,6 +279,9 @@ func (s *scan) privateKey(i int) int {
 	if n := bytes.Index(b, []byte("-----END")); n >= 0 {
 		b = b[:n]
 	}
+	if n := bytes.IndexByte(b, 0); n >= 0 { // no text goes on there
+		b = b[:n]
+	}
 	end := off + len(b)
 	switch reg := &s.r.regions[s.region]; {
 	case reg.fields:

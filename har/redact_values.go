@@ -2,6 +2,7 @@ package har
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"strings"
@@ -38,6 +39,7 @@ type knownValues struct {
 	anchored       []anchoredBlock
 	forgotten      int // spellings that blocks still refer to
 	version        int // counts changes
+	room           int // values that are remembered; 0 means valuesMost
 }
 
 type knownValue struct {
@@ -64,12 +66,14 @@ type anchoredBlock struct {
 	end      int32 // from the block's first byte to the spelling's end
 }
 
+func (v *knownValues) most() int { return cmp.Or(v.room, valuesMost) }
+
 // any tells whether there is a value to look for.
 func (v *knownValues) any() bool { return len(v.byText) > 0 }
 
 // see remembers the value that a secret of that kind shows.
 func (v *knownValues) see(r *Redactor, text []byte, kind secretKind) {
-	if kind == privateKey || kind == bodyEncoded {
+	if kind == privateKey || kind == bodyEncoded || kind.isPerson() {
 		return
 	}
 	if i, ok := v.byText[string(text[:min(len(text), valueMost)])]; ok {
@@ -116,15 +120,15 @@ func (v *knownValues) add(value []byte, kind secretKind, seen []byte) {
 		v.blocks = make(map[uint32]int32)
 	}
 	at := len(v.list)
-	if at < valuesMost {
+	if at < v.most() {
 		v.list = append(v.list, knownValue{})
 	} else {
 		for v.list[v.hand].used {
 			v.list[v.hand].used = false
-			v.hand = (v.hand + 1) % valuesMost
+			v.hand = (v.hand + 1) % v.most()
 		}
 		at = v.hand
-		v.hand = (v.hand + 1) % valuesMost
+		v.hand = (v.hand + 1) % v.most()
 		v.forget(at)
 	}
 	v.place(at, text, kind, len(value) > valueMost, seen)
@@ -306,8 +310,11 @@ func (v *knownValues) match(r *Redactor, region, off, end int, i int32) {
 			s.instead == "" && v.spellings[last.spelling].instead == "" {
 			if end > last.end {
 				last.end = end
-				last.rawEnd = r.locate(reg, end-1) + 1
-				last.open = reg.more && end == len(t)
+				root, _, to := r.root(region, off, end)
+				if !root.decoded {
+					last.rawEnd = r.locate(root, to-1) + 1
+				}
+				last.open = root.more && to == len(root.text)
 			}
 			return
 		}

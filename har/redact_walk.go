@@ -194,8 +194,12 @@ func (w *walk) encoded(reg region, bodyAt int) {
 		w.safe, w.back = bodyAt, math.MaxInt
 	default:
 		coding := string(w.raw()[f.coding[0] : f.coding[0]+f.coding[1]])
-		text, _ := DecodeContent(coding, reg.text, decodeMost)
-		w.r.addDecoded(w.r.addRegion(reg), text)
+		text, err := DecodeContent(coding, reg.text, decodeMost)
+		ri := w.r.addRegion(reg)
+		w.r.addDecoded(ri, text)
+		if err != nil { // what cannot be decoded may hold text that was not compressed
+			w.r.addDecoded(ri, reg.text)
+		}
 		if f.blind = len(text) == decodeMost; !f.blind {
 			w.back = math.MaxInt // what follows can only be decoded from the beginning
 		}
