@@ -30,14 +30,15 @@ func (a *app) importCommand() *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "turn a packet capture or a HAR file into a recording",
+		Short: "turn a packet capture, a HAR file or the text of an issue into a recording",
 		Long: `Import reads a packet capture (pcap or pcapng, also in gzip or zstd, - for stdin) and writes the recording that a proxy on
 the wire would have made: the same bytes and endings. TLS 1.2 and 1.3 are read with --keylog or a capture's own secrets. What the capture lost is noted, never guessed. An origin is kept
 whole once one exchange there is MCP; --all-http keeps every HTTP exchange. FILE may also be HAR 1.2, whose cuts and
-endings are not known. Counters go to stderr.`,
+endings are not known, or a text with a recording in it, such as the body of an issue (mcptap share --text). Counters go to stderr.`,
 		Example: `  mcptap import capture.pcapng --out session.mcptap
   tcpdump -i any -w - tcp port 3000 | mcptap import -
-  mcptap import capture.pcap --dry-run --strict`,
+  mcptap import capture.pcap --dry-run --strict
+  mcptap import issue.md --out issue.mcptap`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneFile(c, args); err != nil {
 				return err
@@ -119,6 +120,9 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 	defer closer()
 	if looksLikeHAR(head) {
 		return a.importHAR(name, in, o)
+	}
+	if !pcap.IsCapture(head) && hasCassette(head) {
+		return a.importText(name, in, o)
 	}
 	keys, err := a.keylog(o.keylog)
 	if err != nil {

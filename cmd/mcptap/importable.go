@@ -25,8 +25,14 @@ func unpacked(r io.Reader) (in io.Reader, head []byte, closer func(), err error)
 		return nil, nil, nil, err
 	}
 	head, _ = b.Peek(b.Buffered())
+	if !pcap.IsCapture(head) && len(head) > 0 && head[0] != '{' {
+		head, _ = b.Peek(textStart)
+	}
 	return b, head, closer, nil
 }
+
+// textStart is how much of a text is looked at for the beginning of a recording.
+const textStart = 64 << 10
 
 // looksLikeHAR tells whether a file that begins so is a HAR log rather than a cassette.
 func looksLikeHAR(head []byte) bool {
@@ -34,6 +40,11 @@ func looksLikeHAR(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	rest, ok := bytes.CutPrefix(head, []byte("{"))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"log"`))
+}
+
+// isTextStart tells whether a file that begins so may be a text rather than a cassette, a HAR file, a capture or anything packed.
+func isTextStart(c byte) bool {
+	return c != '{' && (c >= ' ' && c < 0x7f || c >= 0xC2 || c == '\n' || c == '\r' || c == '\t') && c != 0xD4 && c != 0x28
 }
 
 // notCapture is the error for a file that is none of what can be imported.
@@ -48,16 +59,20 @@ func notCapture(name string, err error) error {
 // converted gives a cassette of what r holds if that is a capture or a HAR file, else nil; in is then r from its beginning.
 // The cassette is a temporary file, which is gone once it is closed.
 func (a *app) converted(name string, r io.Reader) (f io.ReadCloser, in io.Reader, err error) {
-	b := bufio.NewReaderSize(r, 64<<10)
+	b := bufio.NewReaderSize(r, textStart)
 	b.Peek(4)
 	start, _ := b.Peek(b.Buffered())
+	if len(start) > 0 && isTextStart(start[0]) {
+		start, _ = b.Peek(textStart)
+	}
 	_, head, closer, err := unpacked(bytes.NewReader(start))
 	if err != nil {
 		return nil, b, nil
 	}
 	isHAR, isCapture := looksLikeHAR(head), pcap.IsCapture(head)
+	isText := !isCapture && len(start) > 0 && isTextStart(start[0]) && hasCassette(head)
 	closer()
-	if !isHAR && !isCapture {
+	if !isHAR && !isCapture && !isText {
 		return nil, b, nil
 	}
 	f, err = a.convert(name, b)

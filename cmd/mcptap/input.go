@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -56,14 +57,27 @@ func (a *app) open(name string) (*recording, error) {
 	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), begun: r.Begun, cut: r.Cut, end: r.End, procs: r.Processes, Closer: f}, nil
 }
 
+// openFile opens a file, or the recording in a zip file.
 func (a *app) openFile(name string) (io.ReadCloser, error) {
-	switch {
-	case name != stdio:
-		return os.Open(name)
-	case a.spooled != "":
-		return os.Open(a.spooled)
+	if b, ok := a.held[name]; ok {
+		return io.NopCloser(bytes.NewReader(b)), nil
 	}
-	return io.NopCloser(a.stdin), nil
+	if name == stdio && a.spooled == "" {
+		return zipped(io.NopCloser(a.stdin))
+	}
+	file := name
+	if name == stdio {
+		file = a.spooled
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	in, err := zipped(f)
+	if err != nil {
+		f.Close()
+	}
+	return in, err
 }
 
 // spool copies stdin to a temporary file, so that "-" can be opened more than once.

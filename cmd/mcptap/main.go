@@ -24,9 +24,10 @@ type app struct {
 	stdout, stderr io.Writer
 	env            []string
 	now            func() time.Time
-	spooled        string   // the file that holds stdin, "" while it is read directly
-	quiet          bool     // no notices on what is imported
-	converts       []string // the files that were imported to be read
+	spooled        string            // the file that holds stdin, "" while it is read directly
+	quiet          bool              // no notices on what is imported
+	converts       []string          // the files that were imported to be read
+	held           map[string][]byte // recordings that are in no file yet, by the name that they will have
 }
 
 // run executes one command line and returns its exit code (see exitCode).
@@ -62,7 +63,7 @@ These flags can also be given as MCPTAP_NAME in the environment; the flag wins: 
 	})
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(a.recordCommand(), a.importCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.explainCommand(), a.rulesCommand(), a.probeCommand(), a.verifyCommand(), a.diffCommand(),
-		a.corpusCommand(), a.harCommand(), a.repairCommand(), a.caCommand(), a.demoCommand(), a.manCommand(), a.versionCommand())
+		a.corpusCommand(), a.harCommand(), a.repairCommand(), a.redactCommand(), a.shareCommand(), a.caCommand(), a.demoCommand(), a.manCommand(), a.versionCommand())
 	root.SetHelpCommand(a.helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
