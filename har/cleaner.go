@@ -2,6 +2,7 @@ package har
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 )
 
@@ -126,8 +127,13 @@ func (c *Cleaner) Leaks(text []byte) []Leak {
 	if r.values.any() {
 		r.findKnown()
 	}
-	return r.leaks(func(*hit) bool { return true })
+	return r.leaks(func(h *hit) bool {
+		return !isReplacement(chunkLine.ReplaceAll(r.regions[h.region].text[h.off:h.end], nil), false)
+	})
 }
+
+// chunkLine is what stands between two chunks of a raw answer, as reports show it: line ends as they are or as \r and \n.
+var chunkLine = regexp.MustCompile(`(?:\r|\\r)?(?:\n|\\n)[0-9A-Fa-f]{1,8}(?:\r|\\r)?(?:\n|\\n)`)
 
 // Known looks for the values that this Cleaner has recognised in a text, such as the lines of a cassette, in all forms: it finds
 // what could not be replaced where it stood, as in a field that frames a message.

@@ -65,15 +65,22 @@ func boundedLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// importText imports the recording in a text. Secrets are replaced as redact does.
-func (a *app) importText(name string, in io.Reader, o *importOptions) error {
+// importText imports the recording in a text, or a recording that is itself a text. Secrets are replaced as redact does.
+func (a *app) importText(name string, in io.Reader, itself bool, o *importOptions) error {
 	notice := a.noticeUnless(o.quiet)
-	lines, more, err := cassetteIn(in)
-	if err != nil {
-		return fileTrouble(name, err)
+	more := 0
+	if !itself {
+		lines, others, err := cassetteIn(in)
+		if err != nil {
+			return fileTrouble(name, err)
+		}
+		in, more = bytes.NewReader(lines), others
 	}
-	k, err := har.Read(bytes.NewReader(lines), har.Limits{Held: maxInMemory})
-	if err != nil {
+	k, err := har.Read(in, har.Limits{Held: maxInMemory})
+	switch {
+	case err != nil && itself:
+		return fileTrouble(name, err)
+	case err != nil:
 		return &trouble{fmt.Errorf("%s: the recording in it: %w", name, err), "copy the whole block, each line of it as one line"}
 	}
 	if more > 0 {

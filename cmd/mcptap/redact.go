@@ -92,6 +92,7 @@ func (a *app) redact(name, out string, dryRun bool, c *har.Cleaner) error {
 		before[i] = len(x.Redacted)
 	}
 	c.Clean(k)
+	a.reportEarly(name, k)
 	left := a.reportLeft(k, c)
 	switch {
 	case dryRun:
@@ -116,6 +117,13 @@ func (a *app) redact(name, out string, dryRun bool, c *har.Cleaner) error {
 	return err
 }
 
+// reportEarly says why a recording stopped early.
+func (a *app) reportEarly(name string, k *har.Cassette) {
+	if k.End != nil && k.End.Error != "" {
+		a.notice("%s: the recording stopped early: %s", name, k.End.Error)
+	}
+}
+
 // reportLeft says which exchanges still hold a known secret.
 func (a *app) reportLeft(k *har.Cassette, c *har.Cleaner) (left bool) {
 	for _, x := range k.Exchanges {
@@ -129,7 +137,8 @@ func (a *app) reportLeft(k *har.Cassette, c *har.Cleaner) (left bool) {
 	return left
 }
 
-// cassette reads a whole recording into memory, exchanges in the order of N, and reports a cut file.
+// cassette reads a whole recording into memory, exchanges in the order of N, and reports a cut file. Why the recording stopped is not
+// said before it is redacted.
 func (a *app) cassette(name string) (*har.Cassette, error) {
 	r, err := a.open(name)
 	if err != nil {
@@ -148,7 +157,9 @@ func (a *app) cassette(name string) (*har.Cassette, error) {
 		}
 		k.Exchanges = append(k.Exchanges, &copied)
 	}
-	r.reportCut(a.notice)
+	if cut := r.cut(); cut != "" {
+		a.notice("%s: %s; what is whole was read", name, cut)
+	}
 	slices.SortFunc(k.Exchanges, func(x, y *har.Exchange) int { return x.N - y.N })
 	k.Processes, k.Cut = r.procs(), r.cut()
 	if e := r.end(); e != nil {

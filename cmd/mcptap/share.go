@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -74,8 +75,9 @@ func (a *app) share(name string, o *shareOptions, c *har.Cleaner) error {
 		return err
 	}
 	c.Clean(k)
+	a.reportEarly(name, k)
 	var lines bytes.Buffer
-	if err := writeCassette(&lines, k, true); err != nil {
+	if err := writeCassette(jsonSafe{&lines}, k, true); err != nil {
 		return err
 	}
 	p := &parcel{files: map[string][]byte{}}
@@ -95,7 +97,7 @@ func (a *app) share(name string, o *shareOptions, c *har.Cleaner) error {
 		return err
 	}
 	var packed bytes.Buffer
-	if err := p.pack(&packed); err != nil {
+	if err := p.pack(&packed, k.Header.Started); err != nil {
 		return err
 	}
 	if err := a.writeTo(out, func(w io.Writer) error { _, err := w.Write(packed.Bytes()); return err }); err != nil {
@@ -217,11 +219,14 @@ func leaked(name, place, kind string) error {
 		"mcptap redact --dry-run says what is replaced; it may stand in a field that frames a message"}
 }
 
-// pack writes the zip file: the same files give the same bytes.
-func (p *parcel) pack(to io.Writer) error {
+// pack writes the zip file, the files in it as old as the recording: the same files give the same bytes.
+func (p *parcel) pack(to io.Writer, at time.Time) error {
+	if at = at.UTC(); at.Year() < 1980 || at.Year() > 2107 { // what the format has
+		at = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
 	z := zip.NewWriter(to)
 	for _, name := range p.names {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: at})
 		if err == nil {
 			_, err = w.Write(p.files[name])
 		}
