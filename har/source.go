@@ -104,7 +104,7 @@ var foreignFiles = []struct{ magic, what string }{
 	{"\x4D\x3C\xB2\xA1", pcapFile},
 	{"\xA1\xB2\x3C\x4D", pcapFile},
 	{"\x0A\x0D\x0D\x0A", "it is a pcapng file: convert it with mcptap import"},
-	{"PK\x03\x04", "it is a zip file within another file: unpack it first"},
+	{"PK\x03\x04", "it is a zip file: unpack it first"},
 }
 
 const pcapFile = "it is a pcap file: convert it with mcptap import"
