@@ -11,7 +11,9 @@ import (
 func TestCassetteInText(t *testing.T) {
 	k := evilCassette()
 	lines := string(cassetteBytes(t, k, true))
-	quoted := func(prefix, text string) string { return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n" }
+	quoted := func(prefix, text string) string {
+		return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n"
+	}
 	block := pasteable([]byte(lines))
 	for _, tt := range []struct {
 		name, text string
