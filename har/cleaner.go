@@ -101,6 +101,10 @@ func (c *Cleaner) process(p *Process) {
 func (c *Cleaner) header(h *Header) {
 	h.KeepSecrets = false
 	h.To, h.Tool = c.text(h.To), c.text(h.Tool)
+	h.Servers = slices.Clone(h.Servers)
+	for i := range h.Servers {
+		h.Servers[i].To = c.text(h.Servers[i].To)
+	}
 	if h.Case != nil {
 		k := *h.Case
 		k.Name, k.Row, k.Story, k.Source = c.text(k.Name), c.text(k.Row), c.text(k.Story), c.text(k.Source)

@@ -148,6 +148,8 @@ func plant(t *testing.T) *planting {
 	p.exchange("GET /mcp HTTP/1.1\r\nAuthorization: Bearer "+s("a head that is cut"), "")
 	// Beside the bytes.
 	p.k.Header = har.Header{Tool: "test", Mode: "reverse", KeepSecrets: true, Started: p.k.Exchanges[0].Started, To: "http://127.0.0.1/mcp?api_key=" + s("--to")}
+	p.k.Header.Servers = []har.Server{{Name: "one", To: "http://u:" + s("--to of several") + "@127.0.0.1/"}}
+	p.k.Exchanges[0].Name = "one"
 	p.k.Exchanges[0].Notes = []string{"upstream: tried https://u:" + s("a note") + "@h.example/"}
 	first := p.k.Exchanges[0]
 	first.Edits = []har.Edit{{Off: bytes.Index(first.Request.Raw, []byte("127.")), Len: 9, New: "h.example?token=" + s("an edit")}}
