@@ -100,7 +100,7 @@ func (c *Cleaner) process(p *Process) {
 
 func (c *Cleaner) header(h *Header) {
 	h.KeepSecrets = false
-	h.To, h.Tool = c.text(h.To), c.text(h.Tool)
+	h.To, h.Tool, h.Minimized = c.text(h.To), c.text(h.Tool), c.text(h.Minimized)
 	h.Servers = slices.Clone(h.Servers)
 	for i := range h.Servers {
 		h.Servers[i].To = c.text(h.Servers[i].To)

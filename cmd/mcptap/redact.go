@@ -83,7 +83,7 @@ Exit code 1: a known secret stands where nothing can be replaced, as in a field 
 }
 
 func (a *app) redact(name, out string, dryRun bool, c *har.Cleaner) error {
-	k, err := a.cassette(name)
+	k, err := a.inMemory(name)
 	if err != nil {
 		return err
 	}
@@ -137,9 +137,9 @@ func (a *app) reportLeft(k *har.Cassette, c *har.Cleaner) (left bool) {
 	return left
 }
 
-// cassette reads a whole recording into memory, exchanges in the order of N, and reports a cut file. Why the recording stopped is not
+// inMemory reads a whole recording, bounded, exchanges in the order of N, and reports a cut file. Why the recording stopped is not
 // said before it is redacted.
-func (a *app) cassette(name string) (*har.Cassette, error) {
+func (a *app) inMemory(name string) (*har.Cassette, error) {
 	r, err := a.open(name)
 	if err != nil {
 		return nil, err

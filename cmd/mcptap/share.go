@@ -24,8 +24,8 @@ const (
 
 type shareOptions struct {
 	redactOptions
-	out  string
-	text bool
+	out, finding   string
+	text, minimize bool
 }
 
 func (a *app) shareCommand() *cobra.Command {
@@ -40,10 +40,14 @@ All that is written is looked through once more: if a secret is left, nothing is
 all the same: no program knows what is confidential in it (docs/sharing.md).`,
 		Example: `  mcptap share session.mcptap
   mcptap share session.mcptap --strict --rule member:customer --out issue.zip
+  mcptap share session.mcptap --minimize --finding probe-reply-id-null
   mcptap share session.mcptap --text`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneFile(c, args); err != nil {
 				return err
+			}
+			if o.finding != "" && !o.minimize {
+				return usage(c, "--finding: want it with --minimize, which keeps that finding")
 			}
 			cleaner, err := o.cleaner(c)
 			if err != nil {
@@ -54,6 +58,8 @@ all the same: no program knows what is confidential in it (docs/sharing.md).`,
 	}
 	c.Flags().StringVar(&o.out, "out", "", "`FILE` to write, - for stdout; never overwritten (default NAME.zip)")
 	c.Flags().BoolVar(&o.text, "text", false, "print the recording as a block of text to paste")
+	c.Flags().BoolVar(&o.minimize, "minimize", false, "leave out what a finding does not need, as corpus minimize does")
+	c.Flags().StringVar(&o.finding, "finding", "", "with --minimize, `ID` of the finding to keep, needed where there are several")
 	o.flags(c)
 	return c
 }
@@ -70,9 +76,14 @@ func (p *parcel) add(name string, b []byte) {
 }
 
 func (a *app) share(name string, o *shareOptions, c *har.Cleaner) error {
-	k, err := a.cassette(name)
+	k, err := a.inMemory(name)
 	if err != nil {
 		return err
+	}
+	if o.minimize {
+		if k, err = a.minimized(name, k, o.finding); err != nil {
+			return err
+		}
 	}
 	c.Clean(k)
 	a.reportEarly(name, k)
