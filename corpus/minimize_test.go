@@ -24,12 +24,13 @@ func minimized(t *testing.T, xs []*har.Exchange, id string) *Minimized {
 	return m
 }
 
-// Every case of a finding is minimized: the finding stays, nothing grows, framing stays what it was, what is left replays,
+// The cases of reports and two more of each finding are minimized: the finding stays, nothing grows, framing stays what it was, what is left replays,
 // and minimizing that again changes nothing.
 func TestMinimizeCases(t *testing.T) {
+	done := map[string]int{}
 	for i, k := range listed(t) {
 		id := k.Expect[0].Finding
-		if id == "" {
+		if done[id]++; id == "" || done[id] > 2 && k.Row != "field" {
 			continue
 		}
 		t.Run(k.Name, func(t *testing.T) {
