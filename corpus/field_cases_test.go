@@ -19,7 +19,13 @@ import (
 //go:embed testdata/field.json
 var fieldJSON []byte
 
-// A fieldCase is one report.
+// lab.json holds answers to a probe that were served to released clients, one for each shape that any policy tells from the
+// others, with how their connect was measured to end.
+//
+//go:embed testdata/lab.json
+var labJSON []byte
+
+// A fieldCase is one report, or one measured answer.
 type fieldCase struct {
 	ID, Source, Story, Transport string
 	Exchanges                    []fieldExchange
@@ -66,14 +72,19 @@ func (c *chunkText) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// fieldCases are the reports as entries.
+// fieldCases are the reports as entries, and the measured answers.
 func fieldCases() (all []entry) {
-	var cases []fieldCase
-	if err := json.Unmarshal(fieldJSON, &cases); err != nil {
-		panic(err)
-	}
-	for _, c := range cases {
-		all = append(all, entry{"field-" + c.ID, "field", c.Story, c.Source, c.Expect, c.play})
+	for _, kind := range []struct {
+		row  string
+		data []byte
+	}{{"field", fieldJSON}, {"lab", labJSON}} {
+		var cases []fieldCase
+		if err := json.Unmarshal(kind.data, &cases); err != nil {
+			panic(err)
+		}
+		for _, c := range cases {
+			all = append(all, entry{kind.row + "-" + c.ID, kind.row, c.Story, c.Source, c.Expect, c.play})
+		}
 	}
 	return all
 }
