@@ -74,7 +74,7 @@ func withRest(xs []*har.Exchange) []*har.Exchange {
 		return xs
 	}
 	answers := rest
-	if first.Method == "GET" {
+	if first.Method == "GET" && first.MediaType == "text/event-stream" {
 		answers = restOverSSE
 	}
 	have := map[string]bool{}
