@@ -32,6 +32,7 @@ type vector struct {
 	Then   string              `json:"then"`    // ok: what is asked next gets a good answer
 	Target any                 `json:"target"`  // the URL of that, if the answer redirects; true: on the same origin
 	Resume string              `json:"resumed"` // status that a GET with Last-Event-ID gets
+	Note   string              `json:"note"`    // of the exchange, such as why the server was not reached
 	Want   map[string][]string `json:"want"`    // policies by verdict
 }
 
@@ -106,6 +107,9 @@ func (v *vector) scene(t testing.TB) ([]step, int) {
 		before, s = handshake()[:1], initialized1(v.answer("null"))
 	case "call":
 		before, s = handshake(), calling("tools/call", 3, v.answer("3"))
+	case "call-again":
+		again := renewed(v.answer("4"))
+		before, s = again[:len(again)-1], again[len(again)-1]
 	case "call-bare":
 		before, s = handshake(), callingBare("tools/call", 3, v.answer("3"))
 	case "call-modern":
@@ -133,7 +137,7 @@ func (v *vector) scene(t testing.TB) ([]step, int) {
 	default:
 		t.Fatalf("%s: %q is nothing that can be asked", v.Name, v.As)
 	}
-	s.end = v.End
+	s.end, s.note = v.End, v.Note
 	if s.end == har.EndClientFIN {
 		s.wait = time.Minute
 	}

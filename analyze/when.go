@@ -356,8 +356,8 @@ func (p *Policy) offer(f *facts) set {
 	switch {
 	case f.kind == 0 || f.kind&(f.kind-1) != 0:
 		return anyOffer
-	case f.class == initialize:
-		usable, mine = usable && (m.init || m.kind != replyResult), p.Legacy
+	case f.class == initialize && m.kind == replyResult:
+		usable, mine = usable && m.init, p.Legacy
 	case m.kind == replyResult:
 		usable = usable && m.discover
 	}
