@@ -17,7 +17,8 @@ const doc = "../docs/corpus.md"
 
 // entries are all cases, in order of their rows.
 func entries() []entry {
-	return append(withFindings(slices.Concat(probeCases, pinnedCases, optionalCases, sessionCases)), fieldCases()...)
+	all := withFindings(slices.Concat(probeCases, pinnedCases, optionalCases, sessionCases))
+	return slices.Concat(all, fieldCases(), findingEntries())
 }
 
 // cassette plays an entry and writes down what was recorded.
