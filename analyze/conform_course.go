@@ -75,8 +75,8 @@ func (s *spoken) headerRules(f *facts, in set, head Evidence) {
 		s.metadataRules(f, in, head)
 		return
 	}
-	if s.init == nil || f.n <= s.init.n || f.class == initialize {
-		return
+	if s.init == nil || f.n <= s.init.n || f.class == initialize || f.started.Before(s.init.until()) {
+		return // before the answer there is nothing to name
 	}
 	if s.init.issued != "" && r.session == "" {
 		s.breaks("conform/session-header", in, f, "", head)
@@ -200,11 +200,38 @@ func (s *spoken) answerRules(f *facts) {
 	if f.req.era() == eraModern && f.kind == replyError && f.reply.code == codeMethodNotFound && f.status != 404 {
 		s.breaks("conform/method-not-found", in, f, "", s.evidence(f, f.statusAt, true)...)
 	}
+	if f.req.era() == eraModern && f.kind == replyError && f.reply.code <= -32020 && f.reply.code >= -32022 && f.status != 400 && f.transport == overHTTP && f.class != probe {
+		s.breaks("conform/error-status", in, f, strconv.FormatInt(f.reply.code, 10), s.evidence(f, f.statusAt, true)...)
+	}
+	s.streamRules(f, in)
 	if f.conf == nil {
 		return
 	}
 	s.toolRules(f, in)
 	s.spokenRules(f, in)
+}
+
+// streamRules check the ids of events, and whether anybody looks at Origin.
+func (s *spoken) streamRules(f *facts, in set) {
+	if id := f.lastEventID; id != "" && f.class != resume {
+		key := pair{f.req.session, id}
+		switch {
+		case s.events[key] != nil:
+			s.breaks("conform/event-id", in, f, id, s.evidence(f, f.statusAt, true)...)
+		case s.events == nil:
+			s.events = map[pair]*facts{key: f}
+		case len(s.events) < maxIDs:
+			s.events[key] = f
+		}
+	}
+	h := &f.head
+	if h.origin == "" || f.status/100 != 2 || f.httpMethod != "POST" || strings.EqualFold(h.origin, "null") {
+		return
+	}
+	site, own := strings.TrimPrefix(h.origin, "http"), strings.TrimPrefix(originOf(f.url), "http")
+	if strings.TrimPrefix(site, "s") != strings.TrimPrefix(own, "s") && !strings.EqualFold(h.allowed, h.origin) {
+		s.breaks("conform/origin", in, f, h.origin, s.evidence(f, f.statusAt, true)...)
+	}
 }
 
 func (s *spoken) saysInvalid(f *facts) bool {

@@ -63,6 +63,7 @@ type spoken struct {
 	asked      map[string]string // server requests: id and method
 	ids        map[pair]*facts   // requests by session and id
 	outputs    map[string]bool   // tools that declare an outputSchema
+	events     map[pair]*facts   // streams by session and last event id
 }
 
 func (k *conformance) connect(c *connect, outputs map[string]bool) {
@@ -124,7 +125,7 @@ func (s *spoken) spokenBy(server bool, f *facts) set {
 func (s *spoken) breaks(id string, in set, f *facts, detail string, evidence ...Evidence) {
 	for i := range s.rules {
 		r := &s.rules[i]
-		if r.ID != id || r.in&in == 0 || r.Finding != "" {
+		if r.ID != id || r.in&in == 0 || r.Finding != "" || s.explainedBy(f.n, r.FindingID()) {
 			continue
 		}
 		key := breachKey{s.c.conv, r.ID, f.req.method, ""}
@@ -190,7 +191,7 @@ func (s *spoken) shapes(f *facts) {
 			list, section = m.others[method], shapes().byMethod[method].Section
 		}
 		for _, b := range list {
-			if b.in&in != 0 && !s.saidOf(f, m, &b) {
+			if b.in&in != 0 && !s.saidOf(f, m, &b) && !s.explainedBy(f.n, nonconforming.id) {
 				s.departs(f, m, method, section, &b, in)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/har"
 )
 
 // A talk writes the steps of a session that conforms to one revision.
@@ -188,7 +190,7 @@ var ruleScenes = []struct {
 	}},
 	{"method-header", func(k talk) []step {
 		s := k.opened()
-		k.leaveOut, k.instead = "mcp-method", "mcp-method: tools/list\r\n"
+		k.leaveOut = "mcp-method"
 		return append(s, k.calls("3"))
 	}},
 	{"method-not-found", func(k talk) []step {
@@ -234,7 +236,22 @@ var ruleScenes = []struct {
 	}},
 	{"session-header", func(k talk) []step {
 		s := k.opened()
-		k.leaveOut = "mcp-session-id"
+		s[len(s)-1] = s[len(s)-1].ends(har.EndFIN)
+		k.leaveOut = "mcp-session-id" // on another connection, which may be another client's
+		return append(s, k.calls("3"))
+	}},
+	{"error-status", func(k talk) []step {
+		return append(k.opened(), k.asks("3", "tools/call", `"name":"echo"`, js("200 OK", `{"jsonrpc":"2.0","id":3,"error":{"code":-32021,"message":"Missing capability","data":{"requiredCapabilities":{}}}}`)))
+	}},
+	{"event-id", func(k talk) []step {
+		asked := func(id string) step {
+			return k.asks(id, "tools/call", `"name":"echo"`, sse("id: 1\n"+event(k.result(id, `"content":[]`))))
+		}
+		return append(k.opened(), asked("3"), asked("4"))
+	}},
+	{"origin", func(k talk) []step {
+		s := k.opened()
+		k.put = "origin: http://evil.example.test\r\n"
 		return append(s, k.calls("3"))
 	}},
 	{"session-id", func(k talk) []step {
@@ -253,12 +270,12 @@ var ruleScenes = []struct {
 	{"tool-name", func(k talk) []step {
 		return append(k.opened(), k.lists("1", `{"name":"an echo","inputSchema":{"type":"object"}}`))
 	}},
-	{"version-header", func(k talk) []step {
+	{"version-header and version-header-body", func(k talk) []step {
 		s := k.opened()
 		k.leaveOut = "mcp-protocol-version"
 		return append(s, k.calls("3"))
 	}},
-	{"version-header-negotiated and version-header-body", func(k talk) []step {
+	{"version-header-negotiated", func(k talk) []step {
 		s := k.opened()
 		k.leaveOut, k.instead = "mcp-protocol-version", "mcp-protocol-version: 2024-10-07\r\n"
 		return append(s, k.calls("3"))

@@ -121,11 +121,12 @@ func (a *analysis) find() []Finding {
 			a.findSecondError(c)
 			a.findSessionIDs(c)
 			a.findMetadata(c)
+			a.findNothingOffered(c)
 		}
 	}
 	a.findHolds()
 	a.findBridges()
-	a.findings = a.withConformance(merge(a.findings, a.byN), conformanceRules())
+	a.findings = a.withConformance(merge(withoutEffects(a.findings), a.byN), conformanceRules())
 	for i := range a.findings {
 		a.findings[i].Message = oneLine(a.findings[i].Message)
 	}

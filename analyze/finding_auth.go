@@ -96,8 +96,8 @@ func (a *analysis) findMetadata(c *connect) {
 		case f.class != oauth && f.status == 401 && wall == nil:
 			wall = f
 		case f.class == oauth && strings.Contains(f.path(), "/.well-known/"):
-			if f.status/100 == 2 && f.head.oauth != nil && f.head.oauth.json {
-				return
+			if f.status/100 == 2 && f.head.oauth != nil {
+				return // there it is, or oauth-metadata-invalid says that it is none
 			}
 			if f.answer == whole && f.status/100 != 3 {
 				tried = append(tried, f)
@@ -122,20 +122,28 @@ func (a *analysis) findRedirects(f *facts) {
 	if f.status/100 != 3 || f.location == "" || f.class == oauth {
 		return
 	}
+	from, to := originOf(f.url), originOf(f.location)
+	leaves := to != "" && from != to
 	switch {
+	case leaves && f.class == probe && f.followed == nil: // probe-redirect says so
+		return
 	case f.lostBody != nil:
 		x := a.add(saying("redirect-drops-body"), "", f, f.statusAt, f.head.locationAt)
 		x.Exchanges = append(x.Exchanges, f.lostBody.n)
 		x.Cost.Requests = 2
-	case f.followed == nil && f.class != probe:
+	case f.followed == nil && f.class != probe && !leaves:
 		t := saying("redirect-not-followed")
 		if strings.TrimSuffix(f.location, "/") == strings.TrimSuffix(f.url, "/") {
 			t.message += "; only a slash at the end differs"
 		}
 		a.add(t, "", f, f.statusAt, f.head.locationAt)
 	}
-	if from, to := originOf(f.url), originOf(f.location); to != "" && from != to {
+	if leaves {
 		t := saying("redirect-leaves-origin")
+		if f.followed == nil {
+			t.severity = severe
+			t.message += "; this client did not follow"
+		}
 		if strings.TrimPrefix(from, "http") == strings.TrimPrefix(to, "https") {
 			t.message = f.say("{method} was redirected from http to https, {location}: the message went out in clear first, and clients do not take credentials along, or do not follow")
 		}

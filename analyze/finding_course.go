@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,6 +21,9 @@ func (a *analysis) findHandshake(v *conversation) {
 		for _, f := range c.inits {
 			if f.superseded && f.followed == nil && c.transport == overSSE && f.status >= 400 {
 				a.add(saying("http-sse-fallback"), "initialize/http-error", f, f.statusAt)
+			}
+			if f.transport == overHTTP && f.status >= 400 && slices.ContainsFunc(c.streams, func(s *facts) bool { return s.endpointURL != "" && s.n < f.n && s.url == f.url }) {
+				a.add(saying("transport-mismatch-post"), "initialize/http-error", f, f.statusAt)
 			}
 			if f.transport == overSSE && f.status == 404 {
 				a.add(saying("endpoint-path-mismatch"), "initialize/http-error", f, f.statusAt)

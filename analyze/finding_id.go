@@ -115,6 +115,9 @@ func (a *analysis) findCancelled(c *connect, named []*facts, f *facts) {
 		return
 	}
 	g := named[len(named)-1]
+	if g.class == initialize {
+		return // conform/cancel-initialize
+	}
 	t := saying("cancelled-call")
 	answered := g.kind&(replyResult|replyError) == g.kind && g.kind != 0
 	switch {

@@ -15,6 +15,7 @@ var courseFindings = []template{
 	{"session-id-invented", warning, byClient, "{method} carries a session id that the server has not issued", "send the id of the InitializeResult's answer, or none if there was none"},
 	{"session-id-stale", warning, byClient, "the client went on with the id of an old session after it had begun a new one", "drop the old id everywhere when a session is renewed"},
 	{"server-restarted", note, byServer, "the server was started anew in the recording", "let sessions outlive a restart, or answer 404 to those that did not"},
+	{"nothing-offered", warning, byServer, "none of the lists that the client asked for names anything: qwen-code and gemini-cli give up on such a server", "answer at least one of tools/list, prompts/list and resources/list with something in it"},
 	{"bridge-two-sessions", note, byClient, "one bridge keeps two sessions at the same server", "close the session of the bridge's own test; one client then holds one session and one stream"},
 }
 
@@ -250,6 +251,29 @@ func (a *analysis) findRestarts(v *conversation) {
 			x.Cost.MS = r.after.started.Sub(r.before.started).Milliseconds()
 		}
 	}
+}
+
+// findNothingOffered reports a client that left after every list it asked for had failed.
+func (a *analysis) findNothingOffered(c *connect) {
+	var failed []*facts
+	for _, f := range c.requests {
+		switch f.req.method {
+		case "tools/list", "prompts/list", "resources/list":
+			if f.kind != replyError || f.superseded {
+				return
+			}
+			failed = append(failed, f)
+		default:
+			return
+		}
+	}
+	if len(failed) < 2 {
+		return
+	}
+	t := saying("nothing-offered")
+	t.message = fmt.Sprintf("all %d lists that the client asked for were answered with an error, and it asked for nothing more: qwen-code and gemini-cli give up on such a server", len(failed))
+	x := a.add(t, "", failed[0], failed[0].proof()...)
+	x.Exchanges = numbersOf(failed)
 }
 
 // findBridges reports a bridge that keeps the session of its own test beside the real one.

@@ -18,6 +18,7 @@ type headFacts struct {
 
 	media    string // Content-Type of the request, without parameters
 	origin   string // Origin of the request
+	allowed  string // Access-Control-Allow-Origin of the answer, where the request has an Origin
 	browser  bool   // the request is a browser's, from a page of another origin
 	dateAt   spanned
 	edge     string // who stands before the server, by its marks in the answer; "" if none does
@@ -171,6 +172,9 @@ func (f *facts) readAnswerHead(v *har.View) {
 	}
 	if f.media == mediaStream || f.req.requests > 0 {
 		f.readDate(raw, m)
+	}
+	if h.origin != "" {
+		h.allowed = clip(m.Get("Access-Control-Allow-Origin"))
 	}
 	if p := h.preflight; p != nil {
 		p.allowOrigin, p.allowMethods = clip(m.Get("Access-Control-Allow-Origin")), clip(strings.ToUpper(m.Get("Access-Control-Allow-Methods")))

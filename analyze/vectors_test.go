@@ -114,6 +114,8 @@ func (v *vector) scene(t testing.TB) ([]step, int) {
 		before, s = handshake(), callingBare("tools/call", 3, v.answer("3"))
 	case "call-modern":
 		before, s = modern, callingModern("tools/call", 3, v.answer("3"))
+	case "subscribe-modern":
+		before, s = modern, callingModern("subscriptions/listen", 3, v.answer("3"))
 	case "call-sse":
 		before, s = stream, overMessages(calling("tools/call", 3, v.answer("3")))
 	case "optional":

@@ -35,16 +35,16 @@ func (t turn) gone(note string) turn {
 
 // pipeFindings are those of lines.
 var pipeFindings = []findingCase{
-	pipeCase("stdio-content-length", "The server frames its messages as the Language Server Protocol does.", stdio25, 4, "", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine("Content-Length: 42\r\n")),
-	pipeCase("stdio-content-length-request", "The client frames its messages as the Language Server Protocol does.", stdio25, 3, "", turn{ask: "Content-Length: 58\r\n"}, turn{ask: "\r\n"}),
-	pipeCase("stdio-embedded-newline", "The server prints its reply over several lines.", stdio25, 4, "", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine("{\n"), spokenLine(`  "jsonrpc": "2.0",`+"\n")),
-	pipeCase("stdio-embedded-newline-request", "The client prints its request over several lines.", stdio25, 3, "", turn{ask: "{\n"}, turn{ask: `  "method": "tools/list",` + "\n"}),
-	pipeCase("stdio-exit-before-reply", "The server's process ends at the call.", stdio25, 3, "", turn{ask: listLine + "\n"}.gone("exit: 1")),
-	pipeCase("stdio-line-cut", "The server's process ends in the middle of its reply.", stdio25, 3, "", turn{ask: listLine + "\n", say: sayLines[:40]}.gone("exit: SIGSEGV")),
-	pipeCase("stdio-no-newline", "The reply is whole and lacks the line end: the client waits.", stdio25, 3, "", turn{ask: listLine + "\n", say: sayLines}.ends(har.EndClientFIN, time.Minute)),
-	pipeCase("stdio-no-newline-request", "The client's request lacks the line end: the server waits.", stdio25, 3, "", turn{ask: listLine}.ends(har.EndClientFIN, time.Minute)),
-	pipeCase("stdio-noise", "The server logs to stdout.", stdio25, 3, "", spokenLine("Tracker MCP server listening on stdio\n"), turn{ask: listLine + "\n", say: sayLines + "\n"}),
-	pipeCase("stdio-not-jsonrpc", "The server writes JSON log lines to stdout.", stdio25, 3, "", spokenLine(`{"level":"info","msg":"ready"}`+"\n"), turn{ask: listLine + "\n", say: sayLines + "\n"}),
-	pipeCase("stdio-reply-id-type", "The reply has the id of the call as a string.", jsonrpc+" section 5", 4, "", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine(strings.Replace(sayLines, `"id":1`, `"id":"1"`, 1)+"\n")),
-	pipeCase("stdio-stdout-closed", "The server closes its stdout and runs on.", stdio25, 3, "", turn{ask: listLine + "\n"}.gone("stdout: closed")),
+	pipeCase("stdio-content-length", "The server frames its messages as the Language Server Protocol does.", stdio25, 3, "timeout request/silence legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine("Content-Length: 42\r\n")),
+	pipeCase("stdio-content-length-request", "The client frames its messages as the Language Server Protocol does.", stdio25, 1, "delivered initialize/delivered legacy", turn{ask: "Content-Length: 58\r\n"}, turn{ask: "\r\n"}),
+	pipeCase("stdio-embedded-newline", "The server prints its reply over several lines.", stdio25, 3, "timeout request/silence legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine("{\n"), spokenLine(`  "jsonrpc": "2.0",`+"\n")),
+	pipeCase("stdio-embedded-newline-request", "The client prints its request over several lines.", stdio25, 1, "delivered initialize/delivered legacy", turn{ask: "{\n"}, turn{ask: `  "method": "tools/list",` + "\n"}),
+	pipeCase("stdio-exit-before-reply", "The server's process ends at the call.", stdio25, 3, "disconnect optional/transport-failure legacy", turn{ask: listLine + "\n"}.gone("exit: 1")),
+	pipeCase("stdio-line-cut", "The server's process ends in the middle of its reply.", stdio25, 3, "disconnect request/stdio-cut legacy", turn{ask: listLine + "\n", say: sayLines[:40]}.gone("exit: SIGSEGV")),
+	pipeCase("stdio-no-newline", "The reply is whole and lacks the line end: the client waits.", stdio25, 3, "timeout request/stalled-body legacy", turn{ask: listLine + "\n", say: sayLines}.ends(har.EndClientFIN, time.Minute)),
+	pipeCase("stdio-no-newline-request", "The client's request lacks the line end: the server waits.", stdio25, 3, "timeout request/silence legacy", turn{ask: listLine}.ends(har.EndClientFIN, time.Minute)),
+	pipeCase("stdio-noise", "The server logs to stdout.", stdio25, 4, "delivered request/delivered legacy", spokenLine("Tracker MCP server listening on stdio\n"), turn{ask: listLine + "\n", say: sayLines + "\n"}),
+	pipeCase("stdio-not-jsonrpc", "The server writes JSON log lines to stdout.", stdio25, 4, "delivered request/delivered legacy", spokenLine(`{"level":"info","msg":"ready"}`+"\n"), turn{ask: listLine + "\n", say: sayLines + "\n"}),
+	pipeCase("stdio-reply-id-type", "The reply has the id of the call as a string.", jsonrpc+" section 5", 3, "timeout request/silence legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine(strings.Replace(sayLines, `"id":1`, `"id":"1"`, 1)+"\n")),
+	pipeCase("stdio-stdout-closed", "The server closes its stdout and runs on.", stdio25, 3, "disconnect optional/transport-failure legacy", turn{ask: listLine + "\n"}.gone("stdout: closed")),
 }
