@@ -32,6 +32,16 @@ func List() ([]har.Case, error) {
 	return slices.Clone(all), err
 }
 
+// FindingRow is the row of the cases that stand for one finding each.
+const FindingRow = "finding"
+
+// ForClients returns the headers of the cases that a client is put to, sorted by name: all but those of FindingRow, whose bytes
+// are there to be read. In many of them it is the client that errs, or the time that tells.
+func ForClients() ([]har.Case, error) {
+	all, err := List()
+	return slices.DeleteFunc(all, func(c har.Case) bool { return c.Row == FindingRow }), err
+}
+
 var list = sync.OnceValues(func() ([]har.Case, error) {
 	files, err := fs.ReadDir(FS, folder)
 	if err != nil {

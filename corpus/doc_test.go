@@ -22,6 +22,8 @@ initialize again). Rows named ` + "`field`" + ` are wire shapes that public bug 
 from their words; rows named ` + "`lab`" + ` are answers to a probe that released clients were served, one for each that any policy tells
 from the others, with the measured ends of their connects. The requests are written as the released clients write them; hosts, sessions and times are made up. The client does what the policy ` + "`recommended`" + ` asks for, but where the story says otherwise.
 
+Rows named ` + "`finding`" + ` are the smallest recordings that one finding each stands for (docs/findings.md); ` + "`corpus run`" + ` leaves them out.
+
 This page is written by ` + "`go test ./corpus -update`" + `.
 
 | name | row | story | source | policy | exchange | verdict | rule | finding |

@@ -31,7 +31,7 @@ func fromPage(t turn) turn {
 // headFindings are those of header fields.
 var headFindings = []findingCase{
 	{"cors-origin-missing", "The answer to initialize does not name the page's origin, so the browser hides it.", fetchStandard, 2, "delivered initialize/delivered legacy",
-		[]turn{preflight(saidEmpty("204 No Content", "access-control-allow-origin: https://app.example.test", "access-control-allow-methods: POST", "access-control-allow-headers: content-type, mcp-protocol-version")),
+		[]turn{preflight(saidEmpty("200 OK", "access-control-allow-origin: https://app.example.test", "access-control-allow-methods: POST", "access-control-allow-headers: content-type, mcp-protocol-version")),
 			fromPage(turn{ask: starting("{}"), say: saidJSON(replied("0", initializedAs(`{"tools":{}}`)))}).closed()}},
 	{"cors-preflight-failed", "A client of the command line connects; for a page the server answers OPTIONS 405, so the browser never sends initialize.", fetchStandard, 1, "delivered initialize/delivered legacy",
 		append(sessionless(), preflight(saidEmpty("405 Method Not Allowed", "allow: GET, POST")))},

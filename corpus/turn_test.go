@@ -9,9 +9,6 @@ import (
 	"github.com/mcptap/mcptap/har"
 )
 
-// findingRow is the row of cases that a finding stands for.
-const findingRow = "finding"
-
 // A findingCase is the smallest recording that a finding stands for, written as bytes: for what no server or client of a
 // scene does.
 type findingCase struct {
@@ -317,7 +314,7 @@ func findingEntries() (all []entry) {
 		if e.Rule == "-" {
 			e.Rule = ""
 		}
-		all = append(all, entry{findingRow + "-" + c.id, findingRow, c.story, c.source, []har.Expect{e}, c.play})
+		all = append(all, entry{FindingRow + "-" + c.id, FindingRow, c.story, c.source, []har.Expect{e}, c.play})
 	}
 	return all
 }

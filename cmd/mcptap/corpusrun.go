@@ -127,11 +127,14 @@ func (a *app) corpusRun(c *cobra.Command, o *corpusRunOptions) error {
 	return nil
 }
 
-// chosenCases are those that some word of --only names, in order of their names; without a word all.
+// chosenCases are those that some word of --only names, in order of their names; without a word all that are for clients.
 func chosenCases(c *cobra.Command, only []string) ([]har.Case, error) {
+	if len(only) == 0 {
+		return corpus.ForClients()
+	}
 	cases, err := corpus.List()
-	if err != nil || len(only) == 0 {
-		return cases, err
+	if err != nil {
+		return nil, err
 	}
 	for _, word := range only {
 		if !slices.ContainsFunc(cases, func(k har.Case) bool { return isCase(word, k) }) {

@@ -54,7 +54,7 @@ type row struct {
 }
 
 func write(only, jobs string) error {
-	cases, err := corpus.List()
+	cases, err := corpus.ForClients()
 	if err != nil {
 		return err
 	}

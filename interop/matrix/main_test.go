@@ -17,7 +17,7 @@ func TestDocumentHasAllCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := corpus.List()
+	cases, err := corpus.ForClients()
 	if err != nil {
 		t.Fatal(err)
 	}
