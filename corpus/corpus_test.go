@@ -69,31 +69,9 @@ func TestFindingsNameCases(t *testing.T) {
 
 // noCassette are findings that no cassette of the corpus shows, and why.
 var noCassette = map[string]string{
-	"accept-rejected":                "told by scenes of analyze",
-	"auth-required":                  "told by scenes of analyze",
-	"auth-resource-metadata-missing": "told by scenes of analyze",
-	"conform-server-capability":      "told by scenes of analyze",
-	"endpoint-path-mismatch":         "told by scenes of analyze",
-	"http-sse-fallback":              "told by scenes of analyze",
-	"initialize-modern-session":      "told by scenes of analyze",
-	"initialize-not-mcp-endpoint":    "told by scenes of analyze",
-	"notification-ack-nonconforming": "told by scenes of analyze",
-	"probe-auth-inconsistent":        "told by scenes of analyze",
-	"redirect-not-mcp":               "told by scenes of analyze",
-	"reply-rejected":                 "told by scenes of analyze",
-	"request-unanswered":             "told by scenes of analyze",
-	"resume-loop":                    "told by scenes of analyze",
-	"session-inconsistent":           "told by scenes of analyze",
-	"session-loss-misreported":       "told by scenes of analyze",
-	"sse-ended-without-reply":        "told by scenes of analyze",
-	"sse-open-without-reply":         "told by scenes of analyze",
-	"stdio-probe-silence":            "told by scenes of analyze",
-	"stdio-reply-uncorrelated":       "told by scenes of analyze",
-	"stream-idle-cut":                "told by scenes of analyze",
-	"transport-mismatch":             "told by scenes of analyze",
-	"beyond-limit":                   "the answer is larger than what mcptap reads, some 100 MiB",
-	"capture-conflict":               "only a packet capture holds two copies of one byte",
-	"request-not-http":               "the client's bytes are a TLS record, which no HTTP exchange begins with",
+	"beyond-limit":     "the answer is larger than what mcptap reads, some 100 MiB",
+	"capture-conflict": "only a packet capture holds two copies of one byte",
+	"request-not-http": "the client's bytes are a TLS record, which no HTTP exchange begins with",
 }
 
 // Every finding that a report can have is expected by a case.
@@ -105,8 +83,8 @@ func TestEveryFindingHasACase(t *testing.T) {
 		}
 	}
 	for _, id := range analyze.FindingIDs() {
-		if noCassette[id] == "" && !expected[id] {
-			t.Errorf("finding %s: no case expects it", id)
+		if why, none := noCassette[id]; expected[id] == none {
+			t.Errorf("finding %s: expected by a case: %v, and the list says %q", id, expected[id], why)
 		}
 	}
 	for id := range noCassette {

@@ -30,7 +30,7 @@ func TestMinimizeCases(t *testing.T) {
 	done := map[string]int{}
 	for i, k := range listed(t) {
 		id := k.Expect[0].Finding
-		if done[id]++; id == "" || done[id] > 2 && k.Row != "field" {
+		if done[id]++; id == "" || k.Row == FindingRow && i%10 != 0 || done[id] > 2 && k.Row != "field" {
 			continue
 		}
 		t.Run(k.Name, func(t *testing.T) {
