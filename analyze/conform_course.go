@@ -224,7 +224,7 @@ func (s *spoken) streamRules(f *facts, in set) {
 			s.events[key] = f
 		}
 	}
-	h := &f.head
+	h := f.head
 	if h.origin == "" || f.status/100 != 2 || f.httpMethod != "POST" || strings.EqualFold(h.origin, "null") {
 		return
 	}
