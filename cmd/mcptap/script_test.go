@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // Each script is one topic, as a user meets it. $ORIGIN is the endpoint of a well-behaved server, $NOBODY one where nobody
-// listens; my-client is a client (see client).
+// listens, $LONG a number of seconds that no other run sleeps; my-client is a client (see client).
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -43,6 +43,7 @@ func TestScript(t *testing.T) {
 			gone := httptest.NewServer(nil)
 			gone.Close()
 			env.Setenv("ORIGIN", origin.URL+"/mcp")
+			env.Setenv("LONG", strconv.Itoa(1_000_000+os.Getpid()))
 			env.Setenv("NOBODY", gone.URL+"/mcp")
 			env.Setenv("TLS_NOBODY", strings.Replace(gone.URL, "http:", "https:", 1)+"/mcp")
 			return behindTLS(env)
