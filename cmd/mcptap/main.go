@@ -63,7 +63,7 @@ These flags can also be given as MCPTAP_NAME in the environment; the flag wins: 
 	})
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(a.recordCommand(), a.importCommand(), a.replayCommand(), a.showCommand(), a.analyzeCommand(), a.explainCommand(), a.rulesCommand(), a.probeCommand(), a.verifyCommand(), a.diffCommand(),
-		a.corpusCommand(), a.harCommand(), a.repairCommand(), a.redactCommand(), a.shareCommand(), a.caCommand(), a.demoCommand(), a.manCommand(), a.versionCommand())
+		a.corpusCommand(), a.harCommand(), a.exportCommand(), a.repairCommand(), a.redactCommand(), a.shareCommand(), a.caCommand(), a.demoCommand(), a.manCommand(), a.versionCommand())
 	root.SetHelpCommand(a.helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
