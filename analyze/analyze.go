@@ -146,6 +146,7 @@ func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
 		c.settle()
 	}
 	a.conversations = converse(a.connects)
+	a.blame()
 	return a
 }
 

@@ -211,6 +211,7 @@ type facts struct {
 	statusAt  spanned // the final response's status line
 	retry     string  // Retry-After
 	challenge string  // WWW-Authenticate
+	cause     int     // of an exchange of OAuth: the exchange whose refusal of credentials it follows from, 0 if that cannot be told
 	issued    string  // Mcp-Session-Id of the answer
 
 	reply   message       // what answers the request, wherever it stood

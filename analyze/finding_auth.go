@@ -12,6 +12,7 @@ var authFindings = []template{
 	{"oauth-metadata-missing", severe, byServer, "the client looked for the server's OAuth metadata and found none", "serve /.well-known/oauth-protected-resource (RFC 9728) and the authorization server's metadata (RFC 8414) as JSON, without asking for credentials"},
 	{"oauth-metadata-invalid", severe, byServer, "{path} was answered {status} and is no OAuth metadata", "serve the metadata as a JSON object, not a page"},
 	{"oauth-resource-differs", note, byServer, "the protected resource metadata names another resource than the client asked for; clients that compare the two stop there (RFC 9728 section 3.3)", "name the URL that clients use in resource"},
+	{"oauth-past-proxy", warning, byCapture, "an answer names an OAuth URL at another address than the client came to: it goes there past the recording", "record with --forward"},
 	{"oauth-step-refused", severe, byNobody, "a step of OAuth was refused", "see the error that the authorization server names"},
 	{"redirect-drops-body", severe, byServer, "{method} was redirected with {status} to {location}, and the client followed with GET: the message was lost on the way", "redirect with 307 or 308, or give the client the redirect's target as the URL"},
 	{"redirect-not-followed", severe, byServer, "{method} was redirected ({status}) to {location}, and the client did not follow", "give the client the redirect's target as the URL"},
@@ -20,6 +21,7 @@ var authFindings = []template{
 
 // findAuth reports what a refusal of credentials rests on.
 func (a *analysis) findAuth(f *facts) {
+	a.findOAuthPast(f)
 	challenge := strings.ToLower(f.challenge)
 	switch {
 	case f.class == oauth:
@@ -34,6 +36,39 @@ func (a *analysis) findAuth(f *facts) {
 		t := saying("auth-scope-insufficient")
 		t.message += ": " + challengeError(f.challenge)
 		a.add(t, "", f, f.statusAt, f.head.challengeAt)
+	}
+}
+
+// findOAuthPast reports a URL of OAuth that leads clients past the proxy that recorded the answer.
+func (a *analysis) findOAuthPast(f *facts) {
+	p := f.head.past
+	if p.name == "" {
+		return
+	}
+	t := saying("oauth-past-proxy")
+	t.message = fmt.Sprintf("%s names %s, and the client had come through a proxy at another address: what it does there is not in this recording", p.name, excerpt(p.origin))
+	if p.name == "resource_metadata" {
+		a.add(t, "", f, f.head.challengeAt)
+		return
+	}
+	a.add(t, "", f, f.bodyAt)
+}
+
+// blame tells of each exchange of OAuth which refusal of credentials it follows from: the last one of the same client that had
+// come, unless the client has got through since.
+func (a *analysis) blame() {
+	walls := map[string]*facts{} // by client
+	for _, f := range a.facts {
+		wall := walls[f.client]
+		switch {
+		case f.class == oauth && wall != nil && !wall.until().After(f.started):
+			f.cause = wall.n
+		case f.class == oauth || f.class == other:
+		case f.status == 401 || f.status == 403 && strings.Contains(strings.ToLower(f.challenge), "insufficient_scope"):
+			walls[f.client] = f
+		case f.status/100 == 2:
+			delete(walls, f.client)
+		}
 	}
 }
 

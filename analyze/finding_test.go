@@ -92,6 +92,8 @@ func TestFindings(t *testing.T) {
 		{"resume loop", in(handshake(), resumed, resumed, resumed), "error server resume-loop"},
 		{"the message endpoint's path lost", in(nil, httpSSE(""), overMessages(initializing(answer("404 Not Found", "text/plain", "no")))), "error server endpoint-path-mismatch"},
 		{"an endpoint past the proxy", one(pastDoor("127.0.0.1:4242")), "error capture endpoint-past-proxy"},
+		{"OAuth past the proxy", one(oauthPast("127.0.0.1:4242")), "error unknown auth-required, warning capture oauth-past-proxy"},
+		{"OAuth without a proxy", one(oauthPast("mcp.example.test")), "error unknown auth-required"},
 		{"an absolute endpoint without a proxy", one(pastDoor("mcp.example.test")), ""},
 		{"POST refused, then HTTP+SSE", in(nil, initializing(answer("405 Method Not Allowed", "", "")).to(sseURL), httpSSE("")), "note unknown http-sse-fallback"},
 		{"HTTP+SSE client at a POST-only server", one(step{req: get(), resp: answer("405 Method Not Allowed", "", "")}), "error unknown transport-mismatch"},

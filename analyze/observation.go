@@ -44,6 +44,9 @@ func (o *observer) observe(x *har.Exchange) *facts {
 	f.classify()
 	f.readReply(v)
 	f.readOAuth(v)
+	if name, to := OAuthPastProxy(v); to != nil {
+		f.head.past = pastFacts{name, o.text(to.Scheme + "://" + to.Host)}
+	}
 	f.readIfClosed(v)
 	f.readLax(v)
 	f.mcp = f.mcp || f.looksMCP()

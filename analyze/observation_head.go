@@ -29,7 +29,11 @@ type headFacts struct {
 	preflight *preflight
 	cors      *corsFacts
 	oauth     *oauthFacts
+	past      pastFacts
 }
+
+// pastFacts name the URL of OAuth that leads past a proxy, by its origin; the zero value if none does.
+type pastFacts struct{ name, origin string }
 
 // A mismatch is a header field that says other than the body (revision 2026-07-28, Streamable HTTP, Server Validation).
 type mismatch struct {

@@ -87,6 +87,7 @@ type Observation struct {
 	LastEvent  string          `json:"last_event_id,omitempty"`    // carried by the request
 	Retry      bool            `json:"retry,omitempty"`            // of a probe with another version, or of a call in a new session
 	FollowedBy int             `json:"followed_by,omitempty"`      // the exchange that followed this redirect
+	Cause      int             `json:"cause,omitempty"`            // of an exchange of OAuth: the exchange whose refusal of credentials it follows from
 	Answer     string          `json:"answer"`                     // how much came; "" if that cannot be told
 	Complete   *bool           `json:"complete"`
 	End        string          `json:"end"`
@@ -250,6 +251,7 @@ func (f *facts) observation() Observation {
 	if f.followed != nil {
 		o.FollowedBy = f.followed.n
 	}
+	o.Cause = f.cause
 	if f.extra.ok {
 		o.Extra = f.extra.len
 	}

@@ -155,6 +155,13 @@ func httpSSE(events string) step {
 	return s.to(sseURL)
 }
 
+// oauthPast is a challenge that names metadata at the server's own address, for a client that asked at host.
+func oauthPast(host string) step {
+	s := initializing(answer("401 Unauthorized", "", "", "www-authenticate: Bearer resource_metadata=\"http://mcp.example.test/.well-known/oauth-protected-resource\"\r\n"))
+	s.req = strings.Replace(s.req, "mcp.example.test", host, 1)
+	return s
+}
+
 // pastDoor is a stream whose endpoint event has the server's own address, for a client that asked at host.
 func pastDoor(host string) step {
 	s := step{req: get(), resp: open("event: endpoint\ndata: " + messagesURL + "\n\n"), end: har.EndClientFIN}.to(sseURL)

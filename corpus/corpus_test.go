@@ -70,6 +70,7 @@ func TestFindingsNameCases(t *testing.T) {
 // noCassette are findings that no cassette of the corpus shows, and why.
 var noCassette = map[string]string{
 	"endpoint-past-proxy": "only a recording through the reverse door shows it, and a case stands for the server alone",
+	"oauth-past-proxy":    "as endpoint-past-proxy",
 	"beyond-limit":        "the answer is larger than what mcptap reads, some 100 MiB",
 	"capture-conflict":    "only a packet capture holds two copies of one byte",
 	"request-not-http":    "the client's bytes are a TLS record, which no HTTP exchange begins with",

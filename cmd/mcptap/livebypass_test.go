@@ -17,15 +17,15 @@ func TestBypass(t *testing.T) {
 		{"an endpoint", "/.well-known/oauth-authorization-server", "200 OK\r\n\r\n{\"issuer\":\"http://127.0.0.1:9\",\"token_endpoint\":\"https://login.example/token\"}", "token_endpoint names https://login.example/token"},
 		{"JSON of another kind", "/mcp", "200 OK\r\n\r\n{\"issuer\":\"https://login.example\"}", ""},
 	} {
-		x := &har.Exchange{End: har.EndFIN, Edits: []har.Edit{{Off: 1, Len: 1, New: "x"}}}
+		x := &har.Exchange{End: har.EndFIN, URL: "https://mcp.example" + tt.target}
 		x.Request.Raw = fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n", tt.target)
 		x.Response.Raw = []byte("HTTP/1.1 " + tt.answer)
-		if got := bypass(x, x.View()); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+		if got := bypass(x.View()); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		x.Edits = nil // the client asked the server itself, as through the forward door
-		if got := bypass(x, x.View()); got != "" {
-			t.Errorf("%s, nothing edited: %q", tt.name, got)
+		x.URL = "http://127.0.0.1:9" + tt.target // the client asked the server itself, as through the forward door
+		if got := bypass(x.View()); got != "" {
+			t.Errorf("%s, at the server itself: %q", tt.name, got)
 		}
 	}
 }

@@ -254,7 +254,7 @@ func (l *live) ended(e *liveExchange) {
 		return
 	}
 	l.print(l.row(e, &r, j))
-	if words := bypass(x, x.View()); words != "" && l.court.isNews(words) {
+	if words := bypass(x.View()); words != "" && l.court.isNews(words) {
 		l.print(l.mark(e, e.Started.Add(r.duration)) + "  " + l.p.yellow(oneLine(clip(words, 2*liveShown))))
 	}
 }
