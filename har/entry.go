@@ -23,7 +23,7 @@ func entryOf(x *Exchange) harEntry {
 		Timings:    v.harTimings(),
 		Connection: strconv.FormatUint(x.Conn, 10),
 		Mcptap: harOwn{N: x.N, Conn: x.Conn, Seq: x.Seq, End: x.End, EndAt: millis(x.EndAt), Late: v.Late,
-			Redacted: len(x.Redacted), Notes: x.Notes},
+			Redacted: len(x.Redacted), Notes: x.Notes, Lines: linesOf(x)},
 	}
 	if v.Complete != Unknown {
 		whole := v.Complete == True
@@ -72,6 +72,7 @@ func (v *View) harResponse() harResponse {
 	r.RedirectURL = latin1(m.Get("Location"))
 	r.Content = harContent{Size: len(body), MediaType: latin1(m.Get("Content-Type"))}
 	r.Content.Text, r.Content.Encoding = harText(body)
+	r.Events = v.harEvents()
 	if v.responseBody.encoded && err == nil {
 		r.Content.Compression = max(0, len(body)-r.BodySize)
 	}
@@ -79,6 +80,21 @@ func (v *View) harResponse() harResponse {
 		r.Content.Comment = err.Error()
 	}
 	return r
+}
+
+// harEvents lists the events that a client would dispatch, nil if the response is no event stream.
+func (v *View) harEvents() (list []harEvent) {
+	for _, e := range v.Events() {
+		if !e.Dispatched() {
+			continue
+		}
+		one := harEvent{Off: e.Off, Type: latin1(e.Type), ID: latin1(e.ID), Data: latin1(string(e.Data))}
+		if e.Retry >= 0 {
+			one.Retry = &e.Retry
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // harTimings splits the time from the first request byte to the last response byte that the client can have seen, or to

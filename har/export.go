@@ -12,8 +12,9 @@ import (
 const exportBuffer = 64 << 10
 
 // ExportHAR writes exchanges as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), a few entries at a time, in the
-// order given. What HAR has no place for stands in _mcptap and _error. An error of xs is returned as it is; what was
-// written until then is no whole file.
+// order given. What HAR has no place for stands in _mcptap, _events and _error: _mcptap has the cassette's header line and, of each
+// exchange, its lines, from which ImportHAR takes the same bytes. An error of xs is returned as it is; what was written until
+// then is no whole file.
 func ExportHAR(w io.Writer, h Header, xs iter.Seq2[*Exchange, error]) error {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -21,6 +22,10 @@ func ExportHAR(w io.Writer, h Header, xs iter.Seq2[*Exchange, error]) error {
 	name, version, _ := strings.Cut(h.Tool, " ")
 	out.WriteString(`{"log":{"version":"1.2","creator":`)
 	if err := enc.Encode(harCreator{name, version}); err != nil {
+		return err
+	}
+	out.WriteString(`,"pages":[],"_mcptap":`)
+	if err := enc.Encode(harOwnLog{appendHeader(nil, &h)}); err != nil {
 		return err
 	}
 	out.WriteString(`,"entries":[`)
@@ -83,6 +88,7 @@ type (
 		RedirectURL string     `json:"redirectURL"`
 		HeadersSize int        `json:"headersSize"`
 		BodySize    int        `json:"bodySize"`
+		Events      []harEvent `json:"_events,omitempty"`
 		Error       string     `json:"_error,omitempty"` // why the exchange is not known to be whole
 	}
 	harPair struct {
@@ -102,10 +108,20 @@ type (
 		Encoding    string `json:"encoding,omitempty"` // "base64" where the body is not UTF-8
 		Comment     string `json:"comment,omitempty"`
 	}
+	harEvent struct { // one that a client would dispatch
+		Off   int    `json:"off"` // of its first byte in the decoded body
+		Type  string `json:"event,omitempty"`
+		ID    string `json:"id,omitempty"`
+		Data  string `json:"data"`
+		Retry *int   `json:"retry,omitempty"` // milliseconds
+	}
 	harTimings struct {
 		Send    float64 `json:"send"`
 		Wait    float64 `json:"wait"`
 		Receive float64 `json:"receive"`
+	}
+	harOwnLog struct {
+		Header json.RawMessage `json:"header"` // the cassette's header line
 	}
 	harOwn struct {
 		N        int      `json:"n"`
@@ -117,5 +133,7 @@ type (
 		Late     int      `json:"late,omitempty"`
 		Redacted int      `json:"redacted,omitempty"` // ranges
 		Notes    []string `json:"notes,omitempty"`
+
+		Lines []json.RawMessage `json:"lines,omitempty"` // the exchange as a cassette has it
 	}
 )

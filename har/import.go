@@ -16,14 +16,23 @@ import (
 // maxHAREntry bounds one entry of a HAR file.
 const maxHAREntry = 256 << 20
 
-// ImportHAR reads HAR 1.2 and calls yield for each entry, in order. HAR has no bytes of the wire: heads are written anew from
-// its fields, bodies stand as their text says, with neither transfer nor content coding, at one instant each. So every exchange has the
-// note NoteHAR and the ending EndUnknown. Entries that stand before damage or the end of a cut file are yielded before the error.
-func ImportHAR(r io.Reader, yield func(*Exchange) error) error {
+// ImportHAR reads HAR 1.2 and calls yield for each entry, in order. An entry that ExportHAR wrote gives the exchange that it was
+// written from: the lines in its _mcptap count, and a note says where other fields differ. Other HAR has no bytes of the wire: heads
+// are written anew from its fields, bodies stand as their text says, with neither transfer nor content coding, at one instant each,
+// with the note NoteHAR and the ending EndUnknown. So does an entry whose _mcptap breaks the rules of cassettes, and a note says how.
+//
+// Before the first entry begin is called with the header that ExportHAR wrote, nil if there is none in front of the entries, and why
+// one that is there is not used. Entries that stand before damage or the end of a cut file are yielded before the error.
+func ImportHAR(r io.Reader, begin func(h *Header, unused error) error, yield func(*Exchange) error) error {
 	b := &boundedReader{r: skipBOM(r), left: maxHAREntry}
 	d := json.NewDecoder(b)
-	if err := descend(d, "log", "entries"); err != nil {
+	im := importer{used: map[int]bool{}, last: map[uint64]tip{}}
+	own, err := descend(d, "log", "entries")
+	if err != nil {
 		return harFault(d, err)
+	}
+	if err := begin(im.header(own)); err != nil {
+		return err
 	}
 	for n := 1; d.More(); n++ {
 		var e harIn
@@ -31,7 +40,7 @@ func ImportHAR(r io.Reader, yield func(*Exchange) error) error {
 		if err := d.Decode(&e); err != nil {
 			return fmt.Errorf("entry %d: %w", n, harFault(d, err))
 		}
-		if err := yield(e.exchange(n)); err != nil {
+		if err := yield(im.exchange(&e)); err != nil {
 			return err
 		}
 	}
@@ -51,33 +60,36 @@ func harFault(d *json.Decoder, err error) error {
 	return fmt.Errorf("offset %d: want HAR 1.2: %w", d.InputOffset(), err)
 }
 
-// descend goes into the members of that name, up to the first element of a list.
-func descend(d *json.Decoder, names ...string) error {
+// descend goes into the members of that name, up to the first element of a list, and returns the _mcptap that it passed.
+func descend(d *json.Decoder, names ...string) (own json.RawMessage, err error) {
 	for _, name := range names {
 		if err := want1(d, '{'); err != nil {
-			return err
+			return nil, err
 		}
 		for {
 			if !d.More() {
 				if _, err := d.Token(); err != nil {
-					return err
+					return nil, err
 				}
-				return fmt.Errorf("there is no member %q", name)
+				return nil, fmt.Errorf("there is no member %q", name)
 			}
 			t, err := d.Token()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if t == name {
 				break
 			}
 			var skipped json.RawMessage
 			if err := d.Decode(&skipped); err != nil {
-				return err
+				return nil, err
+			}
+			if t == "_mcptap" {
+				own = skipped
 			}
 		}
 	}
-	return want1(d, '[')
+	return own, want1(d, '[')
 }
 
 func want1(d *json.Decoder, delim json.Delim) error {
@@ -121,6 +133,8 @@ type (
 		Answer  harInSide  `json:"response"`
 		Server  string     `json:"serverIPAddress"`
 		Timings harInTimes `json:"timings"`
+
+		Own json.RawMessage `json:"_mcptap"`
 	}
 	harInSide struct {
 		Method  string     `json:"method"`
@@ -144,9 +158,9 @@ type (
 	}
 )
 
-// exchange builds the n-th exchange. Each stands on a connection of its own: a HAR file's connection numbers cannot be relied on.
-func (e *harIn) exchange(n int) *Exchange {
-	x := &Exchange{N: n, Conn: uint64(n), Seq: 1, End: EndUnknown, Notes: []string{NoteHAR + ": bytes, cuts and ending are not known"}}
+// exchange builds an exchange of the fields of HAR, without numbers: a HAR file's connection numbers cannot be relied on.
+func (e *harIn) exchange() *Exchange {
+	x := &Exchange{End: EndUnknown, Notes: []string{NoteHAR + ": bytes, cuts and ending are not known"}}
 	if t, err := time.Parse(time.RFC3339, e.Started); err == nil && t.Year() >= 0 && t.Year() <= 9999 {
 		x.Started = t.UTC().Truncate(time.Microsecond)
 	} else {

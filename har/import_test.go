@@ -8,7 +8,7 @@ import (
 )
 
 func importedHAR(text string) (got []*Exchange, err error) {
-	err = ImportHAR(strings.NewReader(text), func(x *Exchange) error {
+	err = ImportHAR(strings.NewReader(text), func(*Header, error) error { return nil }, func(x *Exchange) error {
 		got = append(got, x)
 		return nil
 	})
@@ -98,6 +98,7 @@ func TestImportHARCut(t *testing.T) {
 func FuzzImportHAR(f *testing.F) {
 	f.Add(harStart + `{"request":{"method":"GET","url":"http://a/"},"response":{"status":204}}]}}`)
 	f.Add(harStart + `{"response":{"status":1e300,"content":{"size":-1,"text":"AA==","encoding":"base64"}}}]}}`)
+	f.Add(harStart + `{"_mcptap":{"lines":[{"_n":1,"_conn":1,"_seq":1,"startedDateTime":"2026-07-28T12:00:00Z","request":{"_raw":"GET / HTTP/1.1\r\n\r\n"}},{"_more":true,"_conn":1,"_seq":1,"response":{"_raw64":"/w=="},"_end":"fin","_endAt":5}]}}]}}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		got, _ := importedHAR(s)
 		for _, x := range got {
@@ -105,7 +106,6 @@ func FuzzImportHAR(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x.N, x.Conn = 1, 1
 			if err := w.Write(x); err != nil {
 				t.Fatalf("%v: %+v", err, x)
 			}

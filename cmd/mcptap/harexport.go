@@ -13,8 +13,8 @@ func (a *app) harCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "har FILE",
 		Short: "export a recording as HAR 1.2",
-		Long: `Har writes a recording as an HTTP Archive (HAR 1.2), which browsers and HTTP tools read. What HAR has no place for (exact
-bytes, cuts, endings) stands in members that begin with an underscore, or stays in the recording.`,
+		Long: `Har writes a recording as an HTTP Archive (HAR 1.2), which browsers and HTTP tools read, failed exchanges included. What HAR has no
+place for (exact bytes, cuts, endings) stands in _mcptap, from which mcptap import makes the same exchanges again (docs/import.md).`,
 		Example: `  mcptap har session.mcptap --out session.har`,
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {

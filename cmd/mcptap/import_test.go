@@ -191,6 +191,31 @@ func TestImportHAR(t *testing.T) {
 	}
 }
 
+// A recording that went through HAR is the recording; a member of ours that cannot be right is said and not used.
+func TestImportHAROfOurs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	mcptap(t, capturedBytes(""), "import", "-", "--out", "a.mcptap")
+	if code, _, stderr := mcptap(t, nil, "har", "a.mcptap", "--out", "a.har"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if code, _, stderr := mcptap(t, nil, "import", "a.har", "--out", "b.mcptap"); code != 0 || !strings.Contains(stderr, "1 exchange from a HAR file: bytes, cuts and endings are those in _mcptap") {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	_, before, _ := mcptap(t, nil, "show", "a.mcptap", "--json")
+	_, after, _ := mcptap(t, nil, "show", "b.mcptap", "--json")
+	if before = strings.ReplaceAll(before, "a.mcptap", "b.mcptap"); before != after {
+		t.Errorf("got %s\nwant %s", after, before)
+	}
+	text, err := os.ReadFile("a.har")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("cassette/1"), []byte("cassette/9"), 1)
+	if code, _, stderr := mcptap(t, text, "import", "-", "--dry-run"); code != 0 || !strings.Contains(stderr, "_mcptap is not used: header: want") || !strings.Contains(stderr, "are not known") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
 func TestImportKeylog(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("keys", []byte("# none\n"), 0o600); err != nil {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/har"
@@ -15,25 +18,34 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 	var w *har.Writer
 	var file *os.File
 	var redact *har.Redactor
-	if !o.dryRun {
-		f, err := a.createCassette(o.out)
-		if err != nil {
-			return err
-		}
-		file = f
-		h := har.Header{Tool: "mcptap " + version(), Started: a.now().UTC().Truncate(time.Microsecond), Mode: "har", KeepSecrets: o.keepSecrets}
-		if w, err = har.NewWriter(f, h, false); err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			return fileTrouble(f.Name(), err)
-		}
-	}
 	if !o.keepSecrets {
 		redact = har.NewRedactor()
 	}
-	n := 0
-	readErr := har.ImportHAR(in, func(x *har.Exchange) error {
+	n, exact := 0, 0
+	begin := func(from *har.Header, unused error) error {
+		if unused != nil {
+			notice("%s: %v", name, unused)
+		}
+		if o.dryRun {
+			return nil
+		}
+		f, err := a.createCassette(o.out)
+		if err != nil {
+			return &outputError{err}
+		}
+		if w, err = har.NewWriter(f, a.harHeader(from, o.keepSecrets), false); err != nil {
+			f.Close()
+			os.Remove(f.Name())
+			return &outputError{fileTrouble(f.Name(), err)}
+		}
+		file = f
+		return nil
+	}
+	readErr := har.ImportHAR(in, begin, func(x *har.Exchange) error {
 		n++
+		if !slices.ContainsFunc(x.Notes, func(note string) bool { return strings.HasPrefix(note, har.NoteHAR+":") }) {
+			exact++
+		}
 		if w == nil {
 			return nil
 		}
@@ -42,6 +54,9 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		}
 		return w.Write(x)
 	})
+	if failed := (*outputError)(nil); errors.As(readErr, &failed) {
+		return failed.error
+	}
 	if n == 0 && readErr != nil && !errors.Is(readErr, har.ErrHARCut) {
 		if file != nil {
 			file.Close()
@@ -59,7 +74,14 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		}
 		defer notice("written to %s", file.Name())
 	}
-	notice("%s: %s from a HAR file: bytes, cuts and endings of the wire are not known", name, count(n, "exchange"))
+	known := "bytes, cuts and endings of the wire are not known"
+	switch {
+	case exact > 0 && exact == n:
+		known = "bytes, cuts and endings are those in _mcptap"
+	case exact > 0:
+		known = fmt.Sprintf("bytes, cuts and endings of %d are those in _mcptap, of %d they are not known", exact, n-exact)
+	}
+	notice("%s: %s from a HAR file: %s", name, count(n, "exchange"), known)
 	if readErr != nil {
 		notice("%s: %v; what stands before it was used", name, readErr)
 		if o.strict {
@@ -67,4 +89,17 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		}
 	}
 	return nil
+}
+
+// An outputError is a failure to begin the cassette, which is none of the HAR file.
+type outputError struct{ error }
+
+// harHeader is the header of the cassette: that of the recording which the HAR file was made of, if it has one.
+func (a *app) harHeader(from *har.Header, keepSecrets bool) har.Header {
+	h := har.Header{Started: a.now().UTC().Truncate(time.Microsecond), Mode: "har", KeepSecrets: true}
+	if from != nil {
+		h = *from
+	}
+	h.Tool, h.KeepSecrets = "mcptap "+version(), keepSecrets && h.KeepSecrets
+	return h
 }
