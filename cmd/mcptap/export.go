@@ -16,6 +16,7 @@ type exportFormat struct {
 
 // exportFormats are those of `export --format`.
 var exportFormats = []exportFormat{
+	{"pcapng", (*app).writePcapng},
 	{"perfetto", (*app).writePerfetto},
 	{"otlp-json", (*app).writeOTLP},
 }
@@ -32,13 +33,16 @@ func (a *app) exportCommand() *cobra.Command {
 	var name, out string
 	c := &cobra.Command{
 		Use:   "export FILE --format FORMAT",
-		Short: "write a recording for other programs: a trace to look at, or spans",
+		Short: "write a recording for other programs: packets, a trace to look at, or spans",
 		Long: `Export writes a recording in the format of another program (docs/export.md):
+pcapng: packets for Wireshark and tshark, as the server saw the connections: bytes, cuts, times and endings as recorded, handshakes and
+acknowledgements made up. What was recorded over TLS is written as plaintext. mcptap import reads it back;
 perfetto: trace events for ui.perfetto.dev and chrome://tracing, with a track per connection, a slice per exchange and its verdict
 under the policy recommended, and each event of a stream;
 otlp-json: OpenTelemetry spans, one per conversation and one per exchange below it. The same recording gives the same ids.
 HAR is written by mcptap har.`,
-		Example: `  mcptap export session.mcptap --format perfetto --out session.trace.json
+		Example: `  mcptap export session.mcptap --format pcapng --out session.pcapng
+  mcptap export session.mcptap --format perfetto --out session.trace.json
   mcptap export session.mcptap --format otlp-json --out session.otlp.json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneFile(c, args); err != nil {

@@ -85,7 +85,7 @@ var openers = [][]string{
 	{"show", "FILE"}, {"show", "FILE", "1"}, {"show", "FILE", "2"}, {"show", "FILE", "3"}, {"show", "FILE", "4"}, {"show", "FILE", "--json"}, {"show", "FILE", "--stderr"},
 	{"analyze", "FILE"}, {"analyze", "FILE", "--format", "json"}, {"analyze", "FILE", "--format", "junit"}, {"analyze", "FILE", "--format", "sarif"},
 	{"analyze", "FILE", "--format", "github"}, {"analyze", "FILE", "--format", "markdown"}, {"analyze", "FILE", "--format", "html"},
-	{"explain", "FILE", "1"}, {"explain", "FILE", "1", "--json"}, {"har", "FILE"}, {"export", "FILE", "--format", "perfetto"},
+	{"explain", "FILE", "1"}, {"explain", "FILE", "1", "--json"}, {"har", "FILE"}, {"export", "FILE", "--format", "perfetto"}, {"export", "FILE", "--format", "pcapng", "--out", "OUT"},
 	{"export", "FILE", "--format", "otlp-json"}, {"repair", "FILE", "--out", "OUT"}, {"redact", "FILE", "--out", "OUT"},
 	{"redact", "FILE", "--dry-run", "--strict"}, {"share", "FILE", "--out", "OUT"}, {"share", "FILE", "--text"}, {"import", "FILE", "--out", "OUT"},
 	{"replay", "FILE", "--", "true"}, {"corpus", "minimize", "FILE", "--out", "OUT"}, {"corpus", "add", "FILE", "--name", "x", "--out", "OUT"},
