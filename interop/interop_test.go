@@ -81,9 +81,24 @@ func replayed(t *testing.T, c *client, file string, first []*har.Exchange, want 
 	if got.String() != want.String() {
 		t.Errorf("against the replay the client came to another end\n got: %v\nwant: %v", got, want)
 	}
-	if d := diff(responses(readCassette(t, log)), responses(first)); d != "" {
+	second := readCassette(t, log)
+	if leftStream(first) || leftStream(second) {
+		first, second = withoutStreams(first), withoutStreams(second)
+	}
+	if d := diff(responses(second), responses(first)); d != "" {
 		t.Errorf("the replay served other bytes%s", d)
 	}
+}
+
+// leftStream tells whether the client, which opens its GET stream beside all else, was done before that was answered.
+func leftStream(xs []*har.Exchange) bool {
+	return slices.ContainsFunc(xs, func(x *har.Exchange) bool {
+		return x.Method == "GET" && len(x.Response.Raw) == 0 && (x.End == har.EndClientFIN || x.End == har.EndClientRST)
+	})
+}
+
+func withoutStreams(xs []*har.Exchange) []*har.Exchange {
+	return slices.DeleteFunc(slices.Clone(xs), func(x *har.Exchange) bool { return x.Method == "GET" })
 }
 
 // checkAnalysis compares what analyze says with what the client did.
