@@ -70,7 +70,7 @@ func (c *connect) observeHandshake(o *Observed) time.Time {
 			o.Version = c.requests[0].req.header
 		}
 		return end
-	case last != nil && f.kind == replyResult && last.taken():
+	case last != nil && last.taken(): // whatever the reply looks like, the client has accepted it
 		o.Outcome = connected
 		return end
 	case last != nil && f.kind == replyResult && !last.settled(), !f.settled():

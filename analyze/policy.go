@@ -33,7 +33,7 @@ type Policy struct {
 	Legacy []string `json:"legacy,omitempty"` // versions accepted in the result of initialize
 	// TakesResetAsEnd: the HTTP library takes a reset for the end of a body that lasts until the connection ends.
 	TakesResetAsEnd bool `json:"takes_reset_as_end,omitempty"`
-	// Reader is how the client takes answers apart: schema (the default), go-sdk, mcp-go.
+	// Reader is how the client takes answers apart: schema (the default), go-sdk, mcp-go, typescript.
 	Reader string `json:"reader,omitempty"`
 	// StreamFirst: the client opens its standalone stream before notifications/initialized and waits for the answer.
 	StreamFirst bool `json:"stream_first,omitempty"`

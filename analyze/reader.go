@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,23 +13,27 @@ import (
 )
 
 // A reader is how a client takes an answer apart. Most clients hold each message against a schema and split event streams
-// by the standard, which is how facts are read; the two Go clients fill structs with what they find and split streams at
+// by the standard, which is how facts are read (and the TypeScript ones compare ids as numbers); the two Go clients fill structs with what they find and split streams at
 // line feeds only. What that changes hangs on several members at once, so it is one reading and not a row per member.
 type reader uint8
 
 const (
-	bySchema reader = iota
-	byGoSDK         // go-sdk v1.8.0 mcp/streamable.go, mcp/event.go, internal/jsonrpc2
-	byMCPGo         // mcp-go v1.2.1 client/transport/streamable_http.go
+	bySchema     reader = iota
+	byGoSDK             // go-sdk v1.8.0 mcp/streamable.go, mcp/event.go, internal/jsonrpc2
+	byMCPGo             // mcp-go v1.2.1 client/transport/streamable_http.go
+	byTypeScript        // by schema, but a reply belongs to the request whose number its id converts to: npm sdk 1.32.2 and client 2.4.0
 	readers
 )
 
-var readerNames = names{"schema", "go-sdk", "mcp-go"}
+var readerNames = names{"schema", "go-sdk", "mcp-go", "typescript"}
 
 // seenBy gives the facts as the policy's client reads them.
 func (f *facts) seenBy(p *Policy) *facts {
 	alt := f.lax[p.reader]
-	if p.reader == bySchema && p.TakesResetAsEnd {
+	if p.reader == byTypeScript && f.class == probe { // a probe's id is compared as it is
+		alt = nil
+	}
+	if alt == nil && p.TakesResetAsEnd {
 		alt = f.ifClosed
 	}
 	if alt == nil || f.via == viaStream {
@@ -39,11 +44,35 @@ func (f *facts) seenBy(p *Policy) *facts {
 	return &c
 }
 
+// readByNumber takes the reply as clients do that look it up by Number(id).
+func (f *facts) readByNumber() {
+	if f.kind != replyOtherID || !f.req.hasNumber(f.reply.key) {
+		return
+	}
+	c := *f
+	c.kind = f.reply.kind
+	c.via = viaEvent
+	if f.media != mediaStream {
+		c.via = viaBody
+	}
+	f.lax[byTypeScript] = &c
+}
+
+// hasNumber tells whether an id is that of the request once both are numbers.
+func (r *reqFacts) hasNumber(key string) bool {
+	id, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(key, `"`)), 64)
+	return err == nil && slices.ContainsFunc(r.keys(), func(k string) bool {
+		asked, err := strconv.ParseFloat(k, 64)
+		return err == nil && asked == id
+	})
+}
+
 // readLax reads the answer as the lenient readers do, and keeps what comes out differently.
 func (f *facts) readLax(v *har.View) {
 	if v.Response == nil || f.limit != "" || f.answer == 0 || f.answer&(f.answer-1) != 0 || f.class == other {
 		return
 	}
+	f.readByNumber()
 	negotiates := f.class == discover || f.class == initialize
 	if !negotiates && f.plainReply(v) {
 		return
@@ -55,7 +84,7 @@ func (f *facts) readLax(v *har.View) {
 			body = nil
 		}
 	}
-	for by := byGoSDK; by < readers; by++ {
+	for by := byGoSDK; by <= byMCPGo; by++ {
 		l := laxReading{by: by, f: f, whole: f.answer == whole}
 		l.read(body)
 		if !l.differs() {
