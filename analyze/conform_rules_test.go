@@ -15,7 +15,7 @@ type talk struct {
 	rev                    string
 	clientHas, serverHas   string
 	sessionID              string
-	uninitialized, noMeta  bool
+	uninitialized          bool
 	leaveOut, instead, put string // of the request's fields: a line begins so, is replaced by, and is added
 }
 

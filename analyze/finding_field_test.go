@@ -47,14 +47,6 @@ func repeating(method, name, body string) step {
 	}
 }
 
-// written gives the last exchange of a scene its own cuts: length and time of each.
-func written(scene []step, writes ...har.Write) []*har.Exchange {
-	xs := exchanges(scene)
-	x := xs[len(xs)-1]
-	x.Response.Writes = writes
-	return xs
-}
-
 const (
 	pageOrigin = "origin: https://app.example.test\r\nsec-fetch-site: cross-site\r\n"
 	preflights = "OPTIONS /mcp HTTP/1.1\r\nhost: mcp.example.test\r\norigin: https://app.example.test\r\naccess-control-request-method: POST\r\naccess-control-request-headers: content-type,mcp-protocol-version,mcp-session-id\r\n\r\n"

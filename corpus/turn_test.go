@@ -40,7 +40,6 @@ type later struct {
 }
 
 func (t turn) after(d time.Duration) turn    { t.behind = d; return t }
-func (t turn) at(path string) turn           { t.path = path; return t }
 func (t turn) on(conn int) turn              { t.conn = conn; return t }
 func (t turn) taking(d time.Duration) turn   { t.took = d; return t }
 func (t turn) without(fields ...string) turn { return t.asking(pairs(fields)...) }
@@ -92,10 +91,10 @@ func (c findingCase) play(s *scene) {
 		}
 		s.conns = max(s.conns, int(conn))
 		seq[conn]++
-		origin, path := s.origin, t.path
-		if host, rest, ok := strings.Cut(path, "://"); ok {
-			name, p, _ := strings.Cut(rest, "/")
-			origin, path = host+"://"+name, "/"+p
+		origin := s.origin
+		if host, rest, ok := strings.Cut(t.path, "://"); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			origin = host + "://" + name
 		}
 		x := &har.Exchange{N: len(s.xs) + 1, Conn: conn, Seq: seq[conn], Started: start.Add(s.now), End: har.EndKeep,
 			Client: fmt.Sprint("127.0.0.1:", 52800+conn), Server: s.address()}

@@ -9,7 +9,7 @@ import (
 )
 
 // importedAll reads a HAR file with the header that stands in it.
-func importedAll(t *testing.T, text string) (h *Header, unused error, list []*Exchange) {
+func importedAll(t *testing.T, text string) (h *Header, list []*Exchange, unused error) {
 	t.Helper()
 	err := ImportHAR(strings.NewReader(text), func(from *Header, why error) error {
 		h, unused = from, why
@@ -21,7 +21,7 @@ func importedAll(t *testing.T, text string) (h *Header, unused error, list []*Ex
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h, unused, list
+	return h, list, unused
 }
 
 // Every valid vector comes back from its HAR file exchange by exchange, long ones in several lines too.
@@ -34,7 +34,7 @@ func TestHARGivesBack(t *testing.T) {
 	whole["long"] = mustRead(t, rewrite(t, &Cassette{Exchanges: []*Exchange{long}}, true))
 	for name, c := range whole {
 		t.Run(name, func(t *testing.T) {
-			h, unused, got := importedAll(t, exported(t, c.Header, c.Exchanges))
+			h, got, unused := importedAll(t, exported(t, c.Header, c.Exchanges))
 			if unused != nil || !reflect.DeepEqual(*h, c.Header) {
 				t.Errorf("header %+v, %v\nwant %+v", h, unused, c.Header)
 			}
@@ -81,7 +81,7 @@ func TestHAREdited(t *testing.T) {
 			if edited == text {
 				t.Fatalf("there is no %s in %s", tt.old, text)
 			}
-			_, _, got := importedAll(t, edited)
+			_, got, _ := importedAll(t, edited)
 			notes := fmt.Sprint(got[0].Notes)
 			if len(got) != 1 || got[0].End != tt.end || tt.notes != "" && notes != tt.notes || tt.notes == "" && !strings.Contains(notes, "_mcptap is not used: ") {
 				t.Errorf("%d exchanges, ending %s, notes %s\nwant %s, %s", len(got), got[0].End, notes, tt.end, tt.notes)
@@ -104,7 +104,7 @@ func TestHARNumbers(t *testing.T) {
 	}
 	list[1].Seq, list[2].N, list[2].Seq, list[3].Conn, list[4].N, list[4].Seq = 2, 7, 5, 4, 8, 6
 	text := strings.Replace(exported(t, Header{}, list), `"_n":8,`, `"_n":0,`, 1)
-	_, _, got := importedAll(t, text)
+	_, got, _ := importedAll(t, text)
 	again, err := Read(strings.NewReader(string(rewrite(t, &Cassette{Exchanges: got}, true))), Limits{})
 	if err != nil || len(again.Exchanges) != len(list) {
 		t.Fatalf("%v, %d exchanges", err, len(again.Exchanges))
