@@ -28,9 +28,8 @@ type turn struct {
 	end      har.Ending    // "": the connection goes on
 	left     time.Duration // until it ends, from the request on
 	note     string
-	conn     int    // 0: that of the exchange before, a new one if that has ended
-	path     string // "": of the endpoint; with a host, another origin
-	lost     bool   // the answer is not whole
+	conn     int  // 0: that of the exchange before, a new one if that has ended
+	lost     bool // the answer is not whole
 }
 
 // A later is bytes that come behind those before, this much later.
@@ -91,17 +90,12 @@ func (c findingCase) play(s *scene) {
 		}
 		s.conns = max(s.conns, int(conn))
 		seq[conn]++
-		origin := s.origin
-		if host, rest, ok := strings.Cut(t.path, "://"); ok {
-			name, _, _ := strings.Cut(rest, "/")
-			origin = host + "://" + name
-		}
 		x := &har.Exchange{N: len(s.xs) + 1, Conn: conn, Seq: seq[conn], Started: start.Add(s.now), End: har.EndKeep,
 			Client: fmt.Sprint("127.0.0.1:", 52800+conn), Server: s.address()}
 		add(&x.Request, 0, t.ask)
 		s.xs = append(s.xs, x)
 		t.answer(s, x)
-		har.FillDerived(x, origin)
+		har.FillDerived(x, s.origin)
 		ended[conn] = x.End != har.EndKeep
 	}
 }
