@@ -50,7 +50,7 @@ func (r *Resend) Run(xs []*har.Exchange) (pairs []*Pair, err error) {
 			p.Notes = []string{"not sent: " + why}
 			continue
 		}
-		r.catchUp(x.Started)
+		r.catchUp(x)
 		raw, notes := r.request(x)
 		p.Notes = notes
 		call, e := r.Caller.Send(raw)
@@ -125,13 +125,19 @@ func lasted(x *har.Exchange) time.Duration {
 	return x.EndAt
 }
 
-// catchUp waits until the calls that are under way have brought as many events as they had in the recording at that time.
-func (r *Resend) catchUp(at time.Time) {
+// catchUp waits until the calls that are under way have brought as many events as they had in the recording when x was asked.
+// A stream that had opened by the time x was answered is waited for a little: where the two overtake each other, what the
+// server sends on account of x has no stream to go to.
+func (r *Resend) catchUp(x *har.Exchange) {
+	at, answered := x.Started, x.Started.Add(lasted(x))
 	still := r.beside[:0]
 	for _, b := range r.beside {
 		if end := b.was.Started.Add(lasted(b.was)); end.Before(at) && lasted(b.was) < time.Duration(1<<62) {
 			r.finish(b)
 			continue
+		}
+		if w := b.was.Response.Writes; len(w) > 0 && !b.was.Started.Add(w[0].At).After(answered) {
+			b.call.Until(min(r.Wait, lingering), func(x *har.Exchange) bool { return len(x.Response.Raw) > 0 })
 		}
 		want := events(b.was, at)
 		b.call.Until(r.Wait, func(x *har.Exchange) bool { return events(x, time.Time{}) >= want })
@@ -166,9 +172,8 @@ func events(x *har.Exchange, at time.Time) (n int) {
 // finish waits for the rest of a call: what came in the recording comes again, or the wait is over.
 func (r *Resend) finish(b *beside) {
 	was := b.was
-	left := was.End == har.EndClientFIN || was.End == har.EndClientRST || was.End == har.EndHang || was.End == har.EndStopped || was.End == har.EndUnknown
 	switch {
-	case was.View().Complete == har.True || !left:
+	case was.View().Complete == har.True || !was.End.Open():
 		b.call.Whole(r.Wait)
 	case len(was.Response.Raw) == 0: // silence, until the client had enough
 		b.call.Whole(min(r.Wait, was.EndAt+time.Second))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,6 +125,38 @@ func TestResendLeavesBytesAlone(t *testing.T) {
 	want := "POST /api/mcp?a=b HTTP/1.1\r\nHOST:recorded.test\r\nx-odd:\t 2 \r\nContent-length: 002\r\nAuthorization: Bearer of-the-test\r\n\r\n{}"
 	if string(s.raw[1]) != want {
 		t.Errorf("sent %q\nwant %q", s.raw[1], want)
+	}
+}
+
+// What the server sends on account of a notification goes to the stream that had opened by then, though the recorded client
+// asked for both at once.
+func TestStreamOpensFirst(t *testing.T) {
+	note := posted("/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	release := make(chan struct{})
+	var opened atomic.Bool
+	s := newStub(t, func(n int, c net.Conn, req *http.Request, _ []byte) bool {
+		if req.Method == http.MethodGet {
+			select {
+			case <-release:
+				t.Error("the notification overtook the stream")
+			case <-time.After(100 * time.Millisecond): // in which a hasty notification would come
+			}
+			opened.Store(true)
+			fmt.Fprint(c, streaming)
+			<-release
+			fmt.Fprint(c, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
+			return true
+		}
+		close(release)
+		fmt.Fprint(c, answered200(""))
+		return true
+	})
+	pairs, err := resend(t, s).Run(recording([]recorded{
+		{request: "GET /mcp HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n", response: streaming + "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n", end: har.EndClientFIN, took: time.Hour},
+		{request: note, response: answered200("")},
+	}))
+	if err != nil || !opened.Load() || len(pairs) != 2 || events(pairs[0].Now, time.Time{}) != 1 {
+		t.Errorf("%v, %+v", err, pairs)
 	}
 }
 

@@ -15,6 +15,7 @@ type Options struct {
 	Policies []string // whose verdicts are compared; nil: recommended
 	Ignore   []string // paths, as Change has them, where nothing counts; * stands for one step, what lies below is included
 	Bytes    bool     // answers are compared byte for byte
+	Left     bool     // what a stream brings beyond the events after which its recorded client left is no change
 	Factor   float64  // an answer that takes this many times as long or as short is a change, if that is 100 ms; 0: none is
 }
 
@@ -88,7 +89,7 @@ func Answers(was, now *har.Exchange, o Options) []Change {
 	if o.Bytes {
 		c.bytes(was.Evidence(), now.Evidence())
 	} else {
-		c.bodies(a, b)
+		c.bodies(a, b, o.Left && was.End.Open())
 	}
 	c.endings(was, now, a, b)
 	c.times(was, now)
@@ -165,7 +166,7 @@ func messages(v *har.View) (list []said) {
 }
 
 // bodies compares what the answers say: replies with replies, what stands beside them in order.
-func (c *comparer) bodies(a, b *har.View) {
+func (c *comparer) bodies(a, b *har.View, left bool) {
 	method := wire.ParseRPC(a.RequestBody()).Method
 	split := func(v *har.View) (replies, others []said) {
 		for _, m := range messages(v) {
@@ -188,6 +189,9 @@ func (c *comparer) bodies(a, b *har.View) {
 		default:
 			c.reply(method, a, b, x[i].text, y[i].text)
 		}
+	}
+	if left && len(besideX) < len(besideY) {
+		besideY = besideY[:len(besideX)]
 	}
 	c.beside(besideX, besideY)
 }
@@ -277,10 +281,7 @@ func (c *comparer) endings(was, now *har.Exchange, a, b *har.View) {
 	if a.Complete == har.True && b.Complete == har.True || a.Complete == har.Unknown || b.Complete == har.Unknown {
 		return
 	}
-	left := func(x *har.Exchange) bool {
-		return x.End == har.EndClientFIN || x.End == har.EndClientRST || x.End == har.EndHang
-	}
-	if a.Complete == b.Complete && (was.End == now.End || left(was) && left(now)) {
+	if a.Complete == b.Complete && (was.End == now.End || was.End.Open() && now.End.Open()) {
 		return
 	}
 	words := func(x *har.Exchange, v *har.View) string {

@@ -82,6 +82,12 @@ func stream(events ...string) string {
 	return ok("text/event-stream", "id: 7\ndata: "+strings.Join(events, "\n\ndata: ")+"\n\n")
 }
 
+// left is a stream that its client left after n events.
+func left(n int) []step {
+	return []step{{ask: "GET /mcp HTTP/1.1\r\nhost: a.test\r\naccept: text/event-stream\r\n\r\n", end: har.EndClientFIN,
+		answer: "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + strings.Repeat("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n", n)}}
+}
+
 var compareCases = []struct {
 	name     string
 	was, now []step
@@ -114,6 +120,9 @@ var compareCases = []struct {
 	{"events", []step{{ask: ping.ask, answer: stream(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}`, result("2", "{}"))}},
 		[]step{{ask: ping.ask, answer: stream(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"y"}}`, `{"jsonrpc":"2.0","method":"notifications/more"}`, result("2", "{}"))}}, Options{},
 		[]string{"event event 1/params/data", "event event 2"}},
+	{"one event more before the client left", left(1), left(2), Options{}, []string{"event event 2"}},
+	{"one event more, which does not count", left(1), left(2), Options{Left: true}, nil},
+	{"one event less before the client left", left(2), left(1), Options{Left: true}, []string{"event event 2"}},
 	{"ignored", []step{tools}, []step{listed(`{"name":"a","inputSchema":{"type":"x"}},{"name":"b","inputSchema":{"type":"y"}}`)}, Options{Ignore: []string{"/result/tools/*/inputSchema"}}, nil},
 	{"ignored elsewhere", []step{tools}, []step{listed(`{"name":"a","inputSchema":{"type":"x"}},{"name":"b","inputSchema":{"type":"object"}}`)}, Options{Ignore: []string{"/result/tools/b"}},
 		[]string{"tool /result/tools/a/inputSchema/type"}},

@@ -51,6 +51,11 @@ const (
 	EndUnknown       Ending = "unknown"
 )
 
+// Open tells whether the server had not ended the connection: more might have come.
+func (e Ending) Open() bool {
+	return e == EndClientFIN || e == EndClientRST || e == EndHang || e == EndStopped || e == EndUnknown
+}
+
 // An Edit is a change that was made to bytes on their way: Len bytes at Off were replaced by New.
 type Edit struct {
 	Off, Len int

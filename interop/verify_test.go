@@ -29,13 +29,14 @@ func verify(t *testing.T, wantCode int, args ...string) *verification {
 }
 
 // What a real client asked server-everything, in a session with a stream, is asked again in another session: the answers are
-// the recorded ones.
+// the recorded ones. The client opens its stream when the server has its `initialized`: where both are under way at once, as
+// with the Go SDK, what the server says at that moment finds a stream or does not.
 func TestVerifyServerEverything(t *testing.T) {
 	needNode(t)
 	url := startEverything(t)
 	file := filepath.Join(t.TempDir(), "session.mcptap")
 	record := startTap(t, "record", "--out", file, "--to", url)
-	startClient(t, goClient).visit(t, record.url)
+	startClient(t, npmClients[0]).visit(t, record.url)
 	if code := record.stop(); code != 0 {
 		t.Fatalf("record ended with %d: %s", code, record.stderr)
 	}

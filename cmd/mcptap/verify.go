@@ -90,7 +90,7 @@ func (a *app) verify(c *cobra.Command, name string, o *verifyOptions) error {
 	if err = run.finish(err); err != nil {
 		return err
 	}
-	v := verified(pairs, diff.Options{Ignore: o.ignore, Bytes: o.bytes})
+	v := verified(pairs, diff.Options{Ignore: o.ignore, Bytes: o.bytes, Left: true})
 	v.File, v.URL = name, safeURL(to)
 	if v.Sent == 0 {
 		return &trouble{fmt.Errorf("%s: no request in it can be sent to %s", name, v.URL), v.why()}
