@@ -155,6 +155,9 @@ func (s *Server) load(t TB) bool {
 	if err == nil {
 		err = s.play.Wait()
 	}
+	if err == nil && len(c.Exchanges) == 0 {
+		err = fmt.Errorf("%s holds no exchange: there is nothing to serve", cmp.Or(s.File, "the recording"))
+	}
 	if err != nil {
 		t.Fatalf("replay: %v", err)
 		return false

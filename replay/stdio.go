@@ -17,8 +17,9 @@ import (
 //
 // A line of the client is matched as the [Player] matches a request; the first recording of the same key that is left is taken.
 // A reply comes when its request has been taken, behind the recorded gap; every other line of the server, and its stderr, when
-// the client's line before it has. Lines that are due keep their recorded order. The process ends as it did: by itself behind all
-// that was recorded, or after the client has closed stdin.
+// the client's line before it has. Lines keep their recorded order at any pace: one that came behind the reply to a line that the
+// client has not written yet waits for that, at most a second. The process ends as it did: by itself behind all that was recorded,
+// or after the client has closed stdin.
 type Stdio struct {
 	Exchanges []*har.Exchange // those of one process
 	Process   *har.Process    // nil if nothing is known of it
@@ -27,9 +28,11 @@ type Stdio struct {
 	Notice    func(string)    // misses and patches in words; nil to drop
 
 	asks   []*written
-	lines  []*spokenLine
+	lines  []*spokenLine // of stdout that are not sent, as recorded
+	errs   []*spokenLine // of stderr likewise
 	base   time.Time
 	began  time.Time
+	closed time.Time // when the client closed stdin; zero: it has not
 	result Result
 }
 
@@ -50,7 +53,8 @@ type spokenLine struct {
 	raw    []byte
 	writes []har.Write // times since base
 	gate   *written    // nil: the beginning
-	sent   bool
+	reply  *written    // the request that it answers, nil if it answers none
+	passed bool        // a line behind it has been sent, since the client did not write in time what it waits for
 }
 
 // maxWaiting is how many lines of the client are read ahead.
@@ -62,7 +66,6 @@ func (s *Stdio) Serve(in io.Reader, out, errs io.Writer) (*har.Exit, error) {
 	lines := make(chan []byte, maxWaiting)
 	go readLines(in, lines)
 	s.began = time.Now()
-	closed := time.Time{}
 	for {
 		l, wait := s.next()
 		var due <-chan time.Time
@@ -74,15 +77,15 @@ func (s *Stdio) Serve(in io.Reader, out, errs io.Writer) (*har.Exit, error) {
 			continue
 		case l != nil:
 			due = time.After(wait)
-		case s.over(closed) <= 0:
+		case s.over() <= 0:
 			return s.exit(), nil
-		case s.over(closed) < maxGap:
-			due = time.After(s.over(closed))
+		case s.over() < maxGap:
+			due = time.After(s.over())
 		}
 		select {
 		case line, ok := <-lines:
 			if !ok {
-				lines, closed = nil, time.Now()
+				lines, s.closed = nil, time.Now()
 				continue
 			}
 			if err := s.take(line, out); err != nil {
@@ -126,17 +129,20 @@ func (s *Stdio) prepare() {
 	}
 	xs := slices.Clone(s.Exchanges)
 	slices.SortFunc(xs, func(a, b *har.Exchange) int { return cmp.Compare(a.Seq, b.Seq) })
+	gates := map[*har.Exchange]*written{}
 	for _, x := range xs {
 		if len(x.Request.Raw) > 0 {
-			s.asks = append(s.asks, s.newWritten(x))
+			gates[x] = s.newWritten(x)
+			s.asks = append(s.asks, gates[x])
 		}
 	}
 	for _, x := range xs {
 		if len(x.Response.Raw) > 0 {
-			s.lines = append(s.lines, s.newSpoken(x))
+			s.lines = append(s.lines, s.newSpoken(x, gates[x]))
 		}
 	}
 	slices.SortStableFunc(s.lines, func(a, b *spokenLine) int { return cmp.Compare(a.off, b.off) })
+	s.waitForAnswers()
 	if s.Process != nil {
 		s.addStderr()
 	}
@@ -157,24 +163,46 @@ func (s *Stdio) newWritten(x *har.Exchange) *written {
 
 func lineAsk(line []byte) *ask { return newAsk(&wire.Head{Method: "STDIO"}, line, MatchParams) }
 
-func (s *Stdio) newSpoken(x *har.Exchange) *spokenLine {
-	l := &spokenLine{x: x, off: x.Off, raw: x.Response.Raw}
+// newSpoken makes the line of the server that an exchange has; gate is nil if it answers nothing.
+func (s *Stdio) newSpoken(x *har.Exchange, gate *written) *spokenLine {
+	l := &spokenLine{x: x, off: x.Off, raw: x.Response.Raw, gate: gate, reply: gate}
 	for _, w := range x.Response.Writes {
 		l.writes = append(l.writes, har.Write{At: x.Started.Sub(s.base) + w.At, Len: w.Len})
 	}
-	if len(x.Request.Raw) > 0 {
-		i := slices.IndexFunc(s.asks, func(a *written) bool { return a.x == x })
-		l.gate = s.asks[i]
-	} else {
+	if gate == nil {
 		l.gate = s.before(l.writes[0].At)
 	}
 	return l
 }
 
+// waitForAnswers makes each reply that came behind an answer of the client, to a request whose answer the server needs, wait for it.
+func (s *Stdio) waitForAnswers() {
+	needed := map[string]bool{}
+	for _, l := range s.lines {
+		if m := wire.ParseRPC(l.raw); l.reply == nil && m.Kind == wire.Request && slices.Contains(needsAnswer, m.Method) {
+			needed[string(m.ID.Raw)] = true
+		}
+	}
+	var answers []*written
+	for _, a := range s.asks {
+		if slices.ContainsFunc(a.ask.responses, func(id string) bool { return needed[id] }) {
+			answers = append(answers, a)
+		}
+	}
+	for _, l := range s.lines {
+		for len(answers) > 1 && answers[1].at <= l.writes[0].At {
+			answers = answers[1:]
+		}
+		if len(answers) > 0 && l.reply != nil && answers[0].at >= l.gate.at && answers[0].at <= l.writes[0].At {
+			l.gate = answers[0]
+		}
+	}
+}
+
 func (s *Stdio) addStderr() {
 	off := 0
 	for _, w := range s.Process.Stderr.Writes {
-		s.lines = append(s.lines, &spokenLine{raw: s.Process.Stderr.Raw[off : off+w.Len], writes: []har.Write{w}, gate: s.before(w.At)})
+		s.errs = append(s.errs, &spokenLine{raw: s.Process.Stderr.Raw[off : off+w.Len], writes: []har.Write{w}, gate: s.before(w.At)})
 		off += w.Len
 	}
 }
@@ -190,33 +218,42 @@ func (s *Stdio) before(at time.Duration) *written {
 	return last
 }
 
-// together is how far apart lines may be due that keep their recorded order: the client's lines never come as they came.
-const together = 2 * time.Millisecond
+// turnTime is how long a line waits for the ones that came before it, if the client has not written what those wait for: it may be
+// about to, and may be waiting for this line.
+const turnTime = time.Second
 
-// next is the line that is due first of those whose gate is open, and how long that is from now.
+// next is the line of stdout or stderr that comes next, and how long that is from now; nil if all that is left waits for the client.
 func (s *Stdio) next() (first *spokenLine, wait time.Duration) {
 	now := time.Now()
-	type open struct {
-		l    *spokenLine
-		wait time.Duration
-	}
-	var ready []open
-	for _, l := range s.lines {
-		if l.sent || l.gate != nil && !l.gate.taken {
+	for _, l := range s.errs {
+		if !l.open() {
 			continue
 		}
-		d := s.until(l.gate, l.writes[0].At, now)
-		ready = append(ready, open{l, d})
-		if first == nil || d < wait {
+		if d := s.until(l.gate, l.writes[0].At, now); first == nil || d < wait {
 			first, wait = l, d
 		}
 	}
-	for _, r := range ready {
-		if r.l.x != nil && first.x != nil && r.l.off < first.off && r.wait <= wait+together {
-			return r.l, r.wait
+	held := false
+	for _, l := range s.lines {
+		if !l.open() {
+			held = held || !l.passed
+			continue
 		}
+		d := s.until(l.gate, l.writes[0].At, now)
+		if held && s.closed.IsZero() {
+			d += turnTime
+		}
+		if first == nil || d < wait {
+			first, wait = l, d
+		}
+		break
 	}
 	return first, wait
+}
+
+// open tells whether the client has written what the line waits for.
+func (l *spokenLine) open() bool {
+	return (l.gate == nil || l.gate.taken) && (l.reply == nil || l.reply.taken)
 }
 
 // until is how long it is until what came at that time of the recording, counted from its gate.
@@ -236,17 +273,16 @@ func (s *Stdio) gap(d time.Duration) time.Duration {
 	return time.Duration(float64(min(max(d, 0), maxGap)) / s.Pace)
 }
 
-// over is how long it is until the process ends, maxGap if that waits for the client. closed is when the client closed stdin, if
-// it has.
-func (s *Stdio) over(closed time.Time) time.Duration {
+// over is how long it is until the process ends, maxGap if that waits for the client.
+func (s *Stdio) over() time.Duration {
 	var end time.Duration
 	if p := s.Process; p != nil && p.Exit != nil {
 		end = p.Exit.At
 	}
-	if !closed.IsZero() {
+	if !s.closed.IsZero() {
 		for _, x := range s.Exchanges {
 			if x.End == har.EndClientFIN {
-				return time.Until(closed.Add(s.gap(end - x.Started.Sub(s.base) - x.EndAt)))
+				return time.Until(s.closed.Add(s.gap(end - x.Started.Sub(s.base) - x.EndAt)))
 			}
 		}
 		return 0
@@ -307,11 +343,16 @@ func (s *Stdio) miss(q *ask, out io.Writer) error {
 
 // send writes a line in the recorded pieces.
 func (s *Stdio) send(l *spokenLine, out, errs io.Writer) error {
-	l.sent = true
 	if l.x == nil {
+		s.errs = without(s.errs, slices.Index(s.errs, l))
 		errs.Write(l.raw)
 		return nil
 	}
+	at := slices.Index(s.lines, l)
+	for _, before := range s.lines[:at] {
+		before.passed = true
+	}
+	s.lines = without(s.lines, at)
 	raw, patched := s.patch(l)
 	if patched {
 		_, err := out.Write(raw)
@@ -329,6 +370,14 @@ func (s *Stdio) send(l *spokenLine, out, errs io.Writer) error {
 	return nil
 }
 
+// without is the list without element i, which is mostly the first.
+func without(list []*spokenLine, i int) []*spokenLine {
+	if i == 0 {
+		return list[1:]
+	}
+	return slices.Delete(list, i, i+1)
+}
+
 // patch puts the ids and tokens that the live client chose in the place of the recorded ones.
 func (s *Stdio) patch(l *spokenLine) (raw []byte, patched bool) {
 	text := bytes.TrimRight(l.raw, "\r\n")
@@ -339,7 +388,7 @@ func (s *Stdio) patch(l *spokenLine) (raw []byte, patched bool) {
 			if token {
 				list = a.ask.values.tokens
 			}
-			if i := slices.Index(list, value); i >= 0 && value != "" && a.taken && (token || a == l.gate) {
+			if i := slices.Index(list, value); i >= 0 && value != "" && a.taken && (token || a == l.reply) {
 				r := &recording{x: a.x, ask: a.ask, live: a.live}
 				owners[r] = a
 				return r, i

@@ -106,6 +106,66 @@ func TestStdio(t *testing.T) {
 	}
 }
 
+// Lines keep their recorded order at any pace: a reply waits for the replies that came before it, if the client asks for those soon, and
+// for the client's answer to what the server asked in between.
+func TestStdioOrder(t *testing.T) {
+	ask := `{"jsonrpc":"2.0","id":"s1","method":"roots/list"}`
+	answer := `{"jsonrpc":"2.0","id":"s1","result":{"roots":[]}}`
+	crossed := []*har.Exchange{ // the second is answered first
+		lineAt(1, ping("1"), 100, pong("1"), int64(len(pong("2")))+1, 200, har.EndKeep),
+		lineAt(2, ping("2"), 110, pong("2"), 0, 150, har.EndFIN),
+	}
+	asking := []*har.Exchange{ // the reply needs the client's answer
+		lineAt(1, ping("1"), 100, pong("1"), int64(len(ask))+1, 200, har.EndFIN),
+		lineAt(2, "", 0, ask, 0, 120, har.EndKeep),
+		lineAt(3, answer, 150, "", 0, 0, har.EndFIN),
+	}
+	for _, tt := range []struct {
+		name string
+		xs   []*har.Exchange
+		send []string
+		gap  time.Duration // between the client's lines
+		want string
+		took time.Duration // until the last line
+	}{
+		{"together", crossed, []string{ping("1"), ping("2")}, 0, pong("2") + "\n" + pong("1") + "\n", 0},
+		{"apart", crossed, []string{ping("1"), ping("2")}, 300 * time.Millisecond, pong("2") + "\n" + pong("1") + "\n", 300 * time.Millisecond},
+		{"too far apart", crossed, []string{ping("1"), ping("2")}, 2 * time.Second, pong("1") + "\n" + pong("2") + "\n", 2 * time.Second},
+		{"the other way", crossed, []string{ping("2"), ping("1")}, 2 * time.Second, pong("2") + "\n" + pong("1") + "\n", 2 * time.Second},
+		{"an answer is needed", asking, []string{ping("1"), answer}, 2 * time.Second, ask + "\n" + pong("1") + "\n", 2 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, client := io.Pipe()
+				var got bytes.Buffer
+				s := &Stdio{Exchanges: tt.xs, Process: &har.Process{Conn: 1, Started: processStart}}
+				began := time.Now()
+				done := make(chan error, 1)
+				go func() {
+					_, err := s.Serve(in, &got, io.Discard)
+					done <- err
+				}()
+				for i, line := range tt.send {
+					if i > 0 {
+						time.Sleep(tt.gap)
+					}
+					fmt.Fprintln(client, line)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				client.Close()
+				if got.String() != tt.want {
+					t.Errorf("got %s\nwant %s", got.String(), tt.want)
+				}
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("it took %v, want %v", took, tt.took)
+				}
+			})
+		})
+	}
+}
+
 func refused(id string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"mcptap replay: nothing recorded is left for this request"}}` + "\n"
 }

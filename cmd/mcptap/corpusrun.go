@@ -105,13 +105,18 @@ func (a *app) corpusRun(c *cobra.Command, o *corpusRunOptions) error {
 	if _, err := exec.LookPath(o.argv[0]); err != nil {
 		return &trouble{fmt.Errorf("%s: %w", o.argv[0], errors.Unwrap(err)), "what follows -- is the command to run"}
 	}
+	report, err := a.newOutput(o.out)
+	if err != nil {
+		return err
+	}
+	defer report.drop()
 	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
 	defer stop()
 	bar := a.newBar(o.quiet)
 	r := &corpus.Runner{Pace: pace, Timeout: o.timeout, Jobs: o.jobs, Policy: o.policy, Client: a.caseClient(o.argv), Record: caseTape, Done: bar.done}
 	m := r.Run(ctx, cases)
 	bar.clear()
-	if err := a.writeTo(o.out, func(w io.Writer) error { return matrixFormats[i].write(a, w, m) }); err != nil {
+	if err := report.write(func(w io.Writer) error { return matrixFormats[i].write(a, w, m) }); err != nil {
 		return err
 	}
 	notice := a.noticeUnless(o.quiet)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,60 @@ type liveRun struct {
 	l       net.Listener
 	signals chan os.Signal
 	ended   chan struct{}
+
+	mu      sync.Mutex
+	clients map[uint64]string // the clients of the connections that are open, by number
+	failed  map[string]string // why the server was not reached, by client
+}
+
+// watch takes note of connections that did not reach the server.
+func (r *liveRun) watch(e har.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Open != nil {
+		r.clients[e.Conn] = e.Open.Client
+	}
+	if strings.HasPrefix(e.Note, har.NoteUpstream+":") {
+		r.failed[r.clients[e.Conn]] = e.Note
+	}
+	if e.End == har.EndStopped || e.End == har.EndUnknown {
+		delete(r.clients, e.Conn)
+	}
+}
+
+// noteUnreached gives exchanges that did not reach the server the note that says so. It is called behind finish.
+func (r *liveRun) noteUnreached(pairs []*caller.Pair) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range pairs {
+		if p.Now != nil && r.failed[p.Now.Client] != "" {
+			p.Now.Notes = []string{r.failed[p.Now.Client]}
+		}
+	}
+}
+
+// unreached says in words why the server was not reached, "" if it was.
+func unreached(x *har.Exchange) string {
+	if x == nil {
+		return ""
+	}
+	for _, n := range x.Notes {
+		reason, failed := strings.CutPrefix(n, har.NoteUpstream+": ")
+		switch {
+		case !failed:
+		case reason == "refused":
+			return "the server refused the connection"
+		case reason == "tls":
+			return "the server's TLS or certificate was not accepted"
+		case reason == "dns":
+			return "the server's name was not found"
+		case reason == "timeout":
+			return "the server did not take the connection in time"
+		default:
+			return "the server was not reached"
+		}
+	}
+	return ""
 }
 
 // call begins a run. The recording goes to the file that out names; keep false: there is none.
@@ -70,14 +125,17 @@ func (a *app) call(to *url.URL, o *liveOptions, mode string, keep bool) (*liveRu
 	if err != nil {
 		return nil, err
 	}
-	r := &liveRun{l: l, signals: make(chan os.Signal, 1), ended: make(chan struct{})}
-	record := func(har.Event) {}
+	r := &liveRun{l: l, signals: make(chan os.Signal, 1), ended: make(chan struct{}), clients: map[uint64]string{}, failed: map[string]string{}}
+	record := r.watch
 	if keep {
 		if r.tape, err = a.newTape(o.out, har.Header{Mode: mode, To: safeURL(to), KeepSecrets: o.keepSecrets}); err != nil {
 			l.Close()
 			return nil, err
 		}
-		record = r.tape.Record
+		record = func(e har.Event) {
+			r.watch(e)
+			r.tape.Record(e)
+		}
 	}
 	notice := a.noticeUnless(o.quiet)
 	r.door = &proxy.Reverse{To: to, TLS: trust, Record: record, Notice: func(s string) { notice("%s", s) }}

@@ -43,6 +43,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string)
 
 // root builds the tree of commands.
 func (a *app) root() *cobra.Command {
+	asked := false // for the version
 	root := &cobra.Command{
 		Use:   "mcptap",
 		Short: "record MCP traffic byte for byte, explain it and serve it back",
@@ -52,13 +53,22 @@ under the negotiation rules of the specification and of each client, and serves 
 Exit codes: 0 done, nothing wrong; 1 done, but something failed a rule, differed or was not matched; 2 trouble.
 These flags can also be given as MCPTAP_NAME in the environment; the flag wins: --ca-file, --fail-on, --keylog, --listen,
 --pace, --policy, --quiet, --to.`,
-		Args:              a.noCommand,
-		RunE:              func(*cobra.Command, []string) error { return nil },
+		Args: func(c *cobra.Command, args []string) error {
+			if asked && len(args) == 0 {
+				return nil
+			}
+			return a.noCommand(c, args)
+		},
+		RunE:              func(*cobra.Command, []string) error { return a.printVersion() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.fromEnv(c.Flags()) },
 	}
+	root.Flags().BoolVar(&asked, "version", false, "print the version")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if _, at, ok := strings.Cut(err.Error(), "unknown shorthand flag: "); ok && len(at) > 1 && at[1] >= '0' && at[1] <= '9' {
+			return usage(c, "%s: want a number from 1", at[strings.LastIndexByte(at, ' ')+1:])
+		}
 		return usage(c, "%v", err)
 	})
 	root.SuggestionsMinimumDistance = 2

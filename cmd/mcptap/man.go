@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,12 +15,15 @@ func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "write manual pages, one per command",
-		Long: `Man writes a manual page for mcptap and for each of its commands into DIR, which must exist, from the same source as
---help. Files that exist are not overwritten.`,
+		Long: `Man writes a manual page for mcptap and for each of its commands into DIR, from the same source as --help. DIR is
+made if there is none. Files that exist are not overwritten.`,
 		Example: `  mcptap man share/man/man1`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(c, "want one DIR, got %d", len(args))
+			}
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return fileTrouble(args[0], err)
 			}
 			return a.man(c.Root(), args[0])
 		},

@@ -36,14 +36,44 @@ func (a *app) createCassette(name string) (*os.File, error) {
 
 // writeTo runs write on the file that --out names, "" and "-" meaning stdout.
 func (a *app) writeTo(name string, write func(io.Writer) error) error {
-	if name == "" || name == stdio {
-		return write(a.stdout)
-	}
-	f, err := create(name)
+	o, err := a.newOutput(name)
 	if err != nil {
 		return err
 	}
+	return o.write(write)
+}
+
+// An output is what --out names, made before the work begins whose result it gets: a file that exists is told of at once.
+type output struct {
+	w io.Writer
+	f *os.File // nil: stdout, or written
+}
+
+// newOutput makes the file that --out names; "" and "-" mean stdout.
+func (a *app) newOutput(name string) (*output, error) {
+	if name == "" || name == stdio {
+		return &output{w: a.stdout}, nil
+	}
+	f, err := create(name)
+	return &output{w: f, f: f}, err
+}
+
+// write runs write, once.
+func (o *output) write(write func(io.Writer) error) error {
+	if o.f == nil {
+		return write(o.w)
+	}
+	f := o.f
+	o.f = nil
 	return finish(f, write)
+}
+
+// drop removes the file if nothing has been written.
+func (o *output) drop() {
+	if o.f != nil {
+		o.f.Close()
+		os.Remove(o.f.Name())
+	}
 }
 
 // finish writes and closes a new file. One that could not be written whole is removed.

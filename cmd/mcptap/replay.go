@@ -86,6 +86,11 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 		return err
 	}
 	a.quiet = o.quiet
+	report, err := a.newOutput(o.junit)
+	if err != nil {
+		return err
+	}
+	defer report.drop()
 	from, err := a.openReplay(name, o)
 	if err != nil {
 		return err
@@ -130,7 +135,7 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	r := play.Result()
 	failed := o.summary(r, rulings)
 	if o.junit != "" {
-		if e := a.writeTo(o.junit, suite(name, from.exchanges(), r, rulings).write); err == nil {
+		if e := report.write(suite(name, from.exchanges(), r, rulings).write); err == nil {
 			err = e
 		}
 	}

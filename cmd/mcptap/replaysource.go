@@ -45,6 +45,9 @@ func (a *app) openReplay(name string, o *replayOptions) (*replaySource, error) {
 			}
 		}
 		r.reportCut(notice)
+		if len(s.read) == 0 {
+			yield(nil, &trouble{fmt.Errorf("%s holds no exchange: there is nothing to serve", name), "mcptap show " + name + " lists what a recording holds"})
+		}
 	}
 	s.All = all
 	if name != stdio && (s.To != "" || len(s.Servers) > 0) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -77,10 +78,19 @@ func (a *app) verify(c *cobra.Command, name string, o *verifyOptions) error {
 	if err != nil {
 		return err
 	}
-	_, xs, err := a.exchanges(name, a.noticeUnless(o.quiet))
+	torn, notice := "", a.noticeUnless(o.quiet)
+	_, xs, err := a.exchanges(name, func(format string, args ...any) {
+		torn = fmt.Sprintf(format, args...)
+		notice("%s", torn)
+	})
 	if err != nil {
 		return err
 	}
+	report, err := a.newOutput(o.report)
+	if err != nil {
+		return err
+	}
+	defer report.drop()
 	run, err := a.call(to, &o.liveOptions, "verify", o.out != "")
 	if err != nil {
 		return err
@@ -90,12 +100,13 @@ func (a *app) verify(c *cobra.Command, name string, o *verifyOptions) error {
 	if err = run.finish(err); err != nil {
 		return err
 	}
+	run.noteUnreached(pairs)
 	v := verified(pairs, diff.Options{Ignore: o.ignore, Bytes: o.bytes, Left: true})
-	v.File, v.URL = name, safeURL(to)
-	if v.Sent == 0 {
+	v.File, v.URL, v.Torn = name, safeURL(to), torn
+	if v.Sent == 0 && v.Unreached == "" {
 		return &trouble{fmt.Errorf("%s: no request in it can be sent to %s", name, v.URL), v.why()}
 	}
-	err = a.writeTo(o.report, func(w io.Writer) error {
+	err = report.write(func(w io.Writer) error {
 		switch o.format {
 		case "json":
 			return indented(w, v)
@@ -115,6 +126,8 @@ type verification struct {
 	Format    string             `json:"format"`
 	File      string             `json:"file"`
 	URL       string             `json:"url"`
+	Torn      string             `json:"torn"`      // why the recording is not whole, "" if it is
+	Unreached string             `json:"unreached"` // why the server was not reached, "" if it always was
 	Sent      int                `json:"sent"`
 	Differing int                `json:"differing"`
 	Drift     []drift            `json:"drift"` // of the changes below, those of the server's offer
@@ -146,7 +159,15 @@ func verified(pairs []*caller.Pair, o diff.Options) *verification {
 	for _, p := range pairs {
 		_, what := replay.Asked(p.Was)
 		x := verifiedExchange{N: p.Was.N, What: what, Notes: append([]string{}, p.Notes...), Changes: []diff.Change{}}
-		if p.Now != nil {
+		switch why := unreached(p.Now); {
+		case p.Now == nil:
+		case why != "":
+			v.Unreached = cmp.Or(v.Unreached, why)
+			x.Notes = append(x.Notes, "not sent: "+why)
+			if unreached(p.Was) == "" {
+				x.Changes = append(x.Changes, diff.Change{Kind: "ending", Was: string(p.Was.End), Now: p.Now.Notes[0]})
+			}
+		default:
 			v.Sent++
 			x.Sent, x.MS = true, duration(p.Now).Milliseconds()
 			x.Changes = append(x.Changes, diff.Answers(p.Was, p.Now, o)...)
@@ -165,37 +186,60 @@ func verified(pairs []*caller.Pair, o diff.Options) *verification {
 	return v
 }
 
-// why says why nothing was sent.
+// why says why the first exchange that was not sent was not.
 func (v *verification) why() string {
 	for _, x := range v.Exchanges {
-		if len(x.Notes) > 0 {
-			return fmt.Sprintf("exchange %d was %s", x.N, x.Notes[0])
+		if !x.Sent && len(x.Notes) > 0 {
+			return fmt.Sprintf("exchange %d was %s", x.N, oneLine(x.Notes[len(x.Notes)-1]))
 		}
 	}
 	return "the recording has no exchanges"
 }
 
+// write says what differs; where nothing does, and where nothing was sent, that is one line.
 func (v *verification) write(w io.Writer, p paint) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at %s: %s sent, %s\n", oneLine(v.File), oneLine(v.URL), count(v.Sent, "request"), different(v.Differing))
+	fmt.Fprintf(&b, "%s at %s: %s", oneLine(v.File), oneLine(v.URL), v.line())
+	if v.Torn != "" {
+		b.WriteString("; the recording is not whole")
+	}
+	b.WriteString("\n")
+	if v.Sent > 0 && v.Differing > 0 {
+		v.writeDifferences(&b, p)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// line sums a run up.
+func (v *verification) line() string {
+	if v.Sent == 0 {
+		return "nothing was sent: " + v.Unreached
+	}
+	line := count(v.Sent, "request") + " sent, "
+	if n := len(v.Exchanges) - v.Sent; n > 0 {
+		line += fmt.Sprintf("%d not sent (%s), ", n, v.why())
+	}
+	return line + different(v.Differing)
+}
+
+func (v *verification) writeDifferences(b *strings.Builder, p paint) {
 	if len(v.Drift) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", p.bold("drift"))
+		fmt.Fprintf(b, "\n%s\n", p.bold("drift"))
 		for _, d := range v.Drift {
-			writeChanges(&b, p, []diff.Change{d.Change})
+			writeChanges(b, p, []diff.Change{d.Change})
 		}
 	}
 	for _, x := range v.Exchanges {
 		if len(x.Changes)+len(x.Notes) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s\n", p.bold(oneLine(fmt.Sprintf("exchange %d %s", x.N, x.What))))
+		fmt.Fprintf(b, "\n%s\n", p.bold(oneLine(fmt.Sprintf("exchange %d %s", x.N, x.What))))
 		for _, n := range x.Notes {
-			fmt.Fprintf(&b, "  %s\n", oneLine(n))
+			fmt.Fprintf(b, "  %s\n", oneLine(n))
 		}
-		writeChanges(&b, p, x.Changes)
+		writeChanges(b, p, x.Changes)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func different(n int) string {

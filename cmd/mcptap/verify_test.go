@@ -17,19 +17,11 @@ import (
 
 // Each recording of the corpus, served by the player, is verified against itself: nothing differs.
 func TestCorpusVerifiesAgainstItself(t *testing.T) {
-	cases, err := corpus.List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		k, err := corpus.Open(c.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, k := range corpusCases(t) {
 		if k.Exchanges[0].Stdio() || slices.ContainsFunc(k.Exchanges, unreachedServer) {
 			continue // a server that was not reached is served as a reset
 		}
-		t.Run(c.Name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := verified(verifyReplay(t, k.Exchanges, nil), diff.Options{})
 			if v.Sent == 0 || v.Differing > 0 {
@@ -37,6 +29,22 @@ func TestCorpusVerifiesAgainstItself(t *testing.T) {
 			}
 		})
 	}
+}
+
+// corpusCases are the cassettes of the corpus by name.
+func corpusCases(t *testing.T) map[string]*har.Cassette {
+	t.Helper()
+	cases, err := corpus.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*har.Cassette{}
+	for _, c := range cases {
+		if all[c.Name], err = corpus.Open(c.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 func unreachedServer(x *har.Exchange) bool {
