@@ -57,6 +57,9 @@ func (f *facts) decidedBy() string {
 	var parts []string
 	add := func(format string, values ...any) { parts = append(parts, fmt.Sprintf(format, values...)) }
 	switch {
+	case f.transport == overStdio && f.answer == whole:
+	case f.transport == overStdio:
+		add("no whole reply: %s", endWords[f.end])
 	case f.status == 0:
 		add("no HTTP response: %s", endWords[f.end])
 	case f.reason != "":
@@ -71,7 +74,7 @@ func (f *facts) decidedBy() string {
 		add("the body is empty")
 	case f.media == mediaOther:
 		add("media type %s", excerpt(f.mediaType))
-	case f.media == mediaNone && f.body != "" && f.body != "empty":
+	case f.media == mediaNone && f.transport != overStdio && f.body != "" && f.body != "empty":
 		add("no media type")
 	}
 	switch {

@@ -25,9 +25,10 @@ type Trace struct {
 	Policy  string     `json:"policy"`
 	Reader  string     `json:"reader,omitempty"` // how the policy's client takes answers apart, where that is not by schema
 	Verdict Verdict    `json:"verdict"`
-	Rows    []TraceRow `json:"rows"`        // the rules for this class of exchange, in order; the last one decided
-	Others  int        `json:"other_class"` // rules passed over for being about other classes
-	Left    int        `json:"not_tried"`   // rules behind the one that decided
+	Rows    []TraceRow `json:"rows"`                      // the rules for this class of exchange, in order; the last one decided
+	Others  int        `json:"other_class"`               // rules passed over for being about other classes
+	HTTP    int        `json:"other_transport,omitempty"` // over stdio: rules passed over for being about HTTP
+	Left    int        `json:"not_tried"`                 // rules behind the one that decided
 }
 
 // A TraceRow is one rule that was tried.
@@ -109,6 +110,10 @@ func (p *Policy) trace(f *facts, places map[string][]Evidence) (Trace, error) {
 			t.Others++
 			continue
 		}
+		if f.transport == overStdio && x.match.overHTTPOnly() {
+			t.HTTP++
+			continue
+		}
 		result := x.match.eval(f, p)
 		row := TraceRow{Rule: x.ID, Verdict: x.Verdict, Result: resultWord(result), Conditions: []Condition{}}
 		for _, c := range x.When.each() {
@@ -125,6 +130,11 @@ func (p *Policy) trace(f *facts, places map[string][]Evidence) (Trace, error) {
 		}
 	}
 	return t, nil
+}
+
+// overHTTPOnly tells whether a rule is about answers of HTTP: one that lines of a process have nothing of.
+func (m *matcher) overHTTPOnly() bool {
+	return m.status != nil || m.interim != nil || m.transport != 0 && m.transport&overStdio == 0
 }
 
 func resultWord(t har.Tri) string {

@@ -90,6 +90,8 @@ func (f *facts) statusFact() string {
 	switch {
 	case f.status != 0:
 		return strconv.Itoa(f.status)
+	case f.transport == overStdio:
+		return "none"
 	case f.answer&^(unreachable|nothing|malformed|silence) != 0:
 		return "not known"
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/analyze"
+	"github.com/mcptap/mcptap/har"
 )
 
 // How facts of a report are put into words.
@@ -77,6 +78,9 @@ func predictionText(p analyze.Prediction) string {
 
 // answerText is what came back, in a few words.
 func answerText(o *analyze.Observation) string {
+	if o.Transport == overStdio {
+		return replyText(o)
+	}
 	words := []string{"no answer"}
 	if o.Status != 0 {
 		words = []string{fmt.Sprint(o.Status)}
@@ -94,6 +98,51 @@ func answerText(o *analyze.Observation) string {
 		words = append(words, o.End)
 	}
 	return strings.Join(words, " ")
+}
+
+// overStdio is the report's word for the pipes of a process.
+const overStdio = "stdio"
+
+// replyText is what a process wrote in reply: its lines have neither status nor media type.
+func replyText(o *analyze.Observation) string {
+	switch {
+	case o.Request == 0:
+		return "a line of the server's own"
+	case o.Reply == "":
+		return "none due"
+	}
+	var words []string
+	switch {
+	case o.Error != nil && o.Error.Code != nil:
+		words = append(words, fmt.Sprint("error ", *o.Error.Code))
+	case o.Reply == "result" && o.ToolError:
+		words = append(words, "result, isError")
+	case o.Reply == "result", o.Reply == "error":
+		words = append(words, o.Reply)
+	case o.Answer == "nothing", o.Answer == "silence", o.Response == 0:
+		words = append(words, "no reply")
+	case o.Answer == "whole":
+		words = append(words, "no valid reply")
+	default:
+		words = append(words, "an unfinished line")
+	}
+	if end := stdioEndText(o.End); end != "" && o.Answer != "whole" {
+		words = append(words, end)
+	}
+	return strings.Join(words, ", ")
+}
+
+// stdioEndText says who ended the exchange of a process, "" for none of the two.
+func stdioEndText(end string) string {
+	switch har.Ending(end) {
+	case har.EndFIN, har.EndRST, har.EndNoCloseNotify:
+		return "the server ended"
+	case har.EndClientFIN, har.EndClientRST, har.EndHang:
+		return "the client left"
+	case har.EndStopped:
+		return "the recording ended"
+	}
+	return ""
 }
 
 func inBrackets(s string) string {

@@ -71,7 +71,12 @@ func (d *document) whatHappened(c *analyze.Choice) string {
 		what = x.Class
 	}
 	wait := millisText(c.WaitedMS)
-	if x.Observation.Status == 0 {
+	switch o := &x.Observation; {
+	case o.Transport == overStdio && o.Answer == "whole":
+		return fmt.Sprintf("%s (exchange %d) took %s and was answered: %s", what, c.Exchange, wait, replyText(o))
+	case o.Transport == overStdio:
+		return fmt.Sprintf("%s (exchange %d) waited %s: %s", what, c.Exchange, wait, replyText(o))
+	case o.Status == 0:
 		return fmt.Sprintf("%s (exchange %d) burned %s without an answer (%s)", what, c.Exchange, wait, x.Observation.End)
 	}
 	return fmt.Sprintf("%s (exchange %d) took %s and was answered %s", what, c.Exchange, wait, answerText(&x.Observation))

@@ -128,7 +128,11 @@ func (t *explainText) trace(tr *analyze.Trace) {
 	for i := range tr.Rows {
 		t.row(&tr.Rows[i])
 	}
-	t.line("           %s for other classes passed over, %s behind not tried", count(tr.Others, "rule"), count(tr.Left, "rule"))
+	passed := count(tr.Others, "rule") + " for other classes"
+	if tr.HTTP > 0 {
+		passed += fmt.Sprintf(" and %d for HTTP", tr.HTTP)
+	}
+	t.line("           %s passed over, %s behind not tried", passed, count(tr.Left, "rule"))
 }
 
 // row prints a rule that was tried: one that does not match in one line with the conditions that failed, else all of them

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,13 +143,16 @@ func (a *app) writeRows(rows []row) error {
 	cells := make([][]cell, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		status := "-"
-		if r.Status != 0 {
+		status, style := "-", statusStyle(p, r.Status)
+		switch {
+		case r.Status != 0:
 			status = strconv.Itoa(r.Status)
+		case strings.HasPrefix(r.URL, har.StdioScheme): // where there is none
+			style = nil
 		}
 		cells = append(cells, []cell{
 			number(strconv.Itoa(r.N)), number(conversationText(r.Conversation)), text(r.what()),
-			text(clip(r.Method+" "+requested(r), 48)), {text: status, right: true, style: statusStyle(p, r.Status)}, text(orDash(r.MediaType)),
+			text(clip(strings.TrimSpace(r.Method+" "+requested(r)), 48)), {text: status, right: true, style: style}, text(orDash(r.MediaType)),
 			{text: string(r.End), style: endStyle(p, r.End)}, number(strconv.Itoa(r.RequestBytes)), number(strconv.Itoa(r.ResponseBytes)),
 			number(millis(r.duration)), text(r.remarks()),
 		})

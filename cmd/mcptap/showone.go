@@ -72,13 +72,23 @@ func (g *page) line(format string, args ...any) {
 	g.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n")
 }
 
+// place is what was asked for: a method with a URL, or a process.
+func (g *page) place() string {
+	if g.v.Stdio {
+		return g.x.URL
+	}
+	return orDash(g.x.Method) + " " + orDash(g.x.URL)
+}
+
 // summary prints what is known beside the bytes.
 func (g *page) summary() {
 	x := g.x
-	g.WriteString(g.p.bold(oneLine(fmt.Sprintf("exchange %d: %s %s", x.N, orDash(x.Method), orDash(x.URL)))) + "\n")
+	g.WriteString(g.p.bold(oneLine(fmt.Sprintf("exchange %d: %s", x.N, g.place()))) + "\n")
 	g.line("started    %s on connection %d (%s to %s), exchange %d there", x.Started.Format(time.RFC3339Nano), x.Conn, x.Client, x.Server, x.Seq)
 	end := string(x.End)
-	if x.End != har.EndKeep && x.End != har.EndUnknown {
+	if g.v.Stdio && x.End != har.EndKeep && x.End != har.EndUnknown && len(x.Response.Raw) == 0 {
+		end += fmt.Sprintf(", %s ms after the start", millis(x.EndAt))
+	} else if x.End != har.EndKeep && x.End != har.EndUnknown {
 		end += fmt.Sprintf(", %s ms after the start, behind byte %d of the response", millis(x.EndAt), x.EndOff)
 	}
 	g.line("ended      %s", end)
