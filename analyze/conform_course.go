@@ -117,9 +117,9 @@ func (s *spoken) metadataRules(f *facts, in set, head Evidence) {
 func (s *spoken) orderRules(f *facts, in set, head Evidence) {
 	r := &f.req
 	asks := f.class == request || f.class == optional
-	if asks && r.key != "" && r.session != "" && !f.superseded && f.followed == nil {
+	if asks && r.key != "" && (r.session != "" || f.transport == overStdio) && !f.superseded && f.followed == nil {
 		key := pair{r.session, r.key}
-		if prev := s.ids[key]; prev != nil && prev.status/100 == 2 {
+		if prev := s.ids[key]; prev != nil && (prev.status/100 == 2 || prev.transport == overStdio && prev.answer == whole) {
 			s.breaks("conform/request-id", in, f, r.id, head)
 		} else if len(s.ids) < maxIDs {
 			s.ids[key] = f

@@ -70,10 +70,11 @@ func (k *conformance) connect(c *connect, outputs map[string]bool) {
 	s := &spoken{conformance: k, c: c, tokens: map[string]bool{}, asked: map[string]string{}, ids: map[pair]*facts{}, outputs: outputs}
 	s.settle()
 	for _, f := range c.all {
+		own := f.transport == overStdio && f.reqBytes == 0
 		if f.class == other && f.conf != nil && f.conf.rpc20 {
 			s.shapes(f) // JSON-RPC all the same, such as a request whose id is null
 		}
-		if f.class == other || f.class == oauth {
+		if (f.class == other || f.class == oauth) && !own {
 			continue
 		}
 		if f.conf != nil {
@@ -86,9 +87,13 @@ func (k *conformance) connect(c *connect, outputs map[string]bool) {
 				}
 			}
 		}
-		s.requestRules(f)
+		if !own {
+			s.requestRules(f)
+		}
 		s.answerRules(f)
-		s.shapes(f)
+		if !own {
+			s.shapes(f)
+		}
 	}
 }
 
@@ -106,6 +111,8 @@ func (s *spoken) settle() {
 func (s *spoken) spokenBy(server bool, f *facts) set {
 	r := &f.req
 	switch {
+	case f.transport == overStdio && f.reqBytes == 0 && s.negotiated == 0 && s.modern:
+		return revisionOf(firstModern)
 	case r.era() == eraModern:
 		if server && !s.modern {
 			return 0
@@ -185,7 +192,10 @@ func (s *spoken) shapes(f *facts) {
 		}
 		list, section, method := m.breaches, m.section, m.method
 		if len(m.others) > 0 {
-			if method = s.methodOf(m); method == "" {
+			if method = s.methodOf(m); method == "" && f.answers != nil {
+				method = f.answers.req.method
+			}
+			if method == "" {
 				continue
 			}
 			list, section = m.others[method], shapes().byMethod[method].Section

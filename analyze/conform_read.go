@@ -67,6 +67,9 @@ type said struct {
 // negotiated is known only when all exchanges are.
 func (f *facts) inRevisions() set {
 	r := &f.req
+	if f.transport == overStdio && f.reqBytes == 0 {
+		return allRevisions // the server's own line names none
+	}
 	if r.era() == eraModern {
 		if r.version != "" {
 			return revisionOf(r.version)

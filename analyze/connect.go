@@ -472,6 +472,7 @@ func (c *connect) settle() {
 	}
 	c.tie()
 	if c.transport == overStdio {
+		c.pairByNumber()
 		c.spoil()
 	}
 }

@@ -156,7 +156,7 @@ func placesOf(x *har.Exchange, f *facts) map[string][]Evidence {
 // replyPlace gives the bytes of the reply, or of its error member where the condition is about that.
 func (f *facts) replyPlace(name string) []Evidence {
 	n, s := f.n, f.bodyAt
-	if f.via == viaStream {
+	if f.replyN != 0 {
 		n = f.replyN
 	}
 	switch {

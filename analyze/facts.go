@@ -233,6 +233,7 @@ type facts struct {
 	lax      [readers]*facts // the same as the lenient readers see it; nil where that changes nothing
 	followed *facts          // the request that followed this redirect
 	lostBody *facts          // the GET that followed this redirect of a POST
+	answers  *facts          // over stdio: the request that this line replies to, under its id in another type
 	repeats  *facts          // the exchange that this one repeats in a new session
 	connect  *connect
 	conf     *conformed // what the message shapes and rules of the revisions ask, nil for none

@@ -19,7 +19,7 @@ var stdioFindings = []template{
 	{"stdio-no-newline-request", severe, byClient, "the client wrote a whole message without the line end that makes it one: the server waits for the rest", "end every message with a line end, and flush"},
 	{"stdio-line-cut", severe, byServer, "the server's output broke off in the middle of a line, {bytes} bytes into it: {ending}", "flush stdout before the process ends"},
 	{"stdio-reply-uncorrelated", warning, byServer, "the server replied to an id that no request waits for ({id})", "reply once, with the request's id as it was sent"},
-	{"stdio-reply-id-type", severe, byServer, "the server replied with id {id}, the request's id in another type: clients do not take it for the reply", "send the id back as it came: a string as a string, a number as a number"},
+	{"stdio-reply-id-type", severe, byServer, "the server replied with id {id}, the request's id in another type: most clients do not take it for the reply", "send the id back as it came: a string as a string, a number as a number"},
 	{"stdio-exit-before-reply", severe, byServer, "the server's process ended before it replied to {method} ({ending})", "see what it wrote to stderr: mcptap show FILE --stderr"},
 	{"stdio-stdout-closed", severe, byServer, "the server closed its stdout before it replied to {method}", "keep stdout open as long as the process runs"},
 }
@@ -44,6 +44,7 @@ func (a *analysis) findStdio(p *Policy, f *facts) {
 	case f.answer == nothing:
 		a.findGone(f)
 	case f.answer == cut, f.answer == stalled:
+	case f.replyN != 0: // stdio-reply-id-type
 	default:
 		a.findByRule(p, f)
 	}
@@ -80,7 +81,12 @@ func (a *analysis) findLine(f *facts) {
 		x.Evidence = append(x.Evidence, Evidence{f.n, "request", 0, min(f.reqBytes, maxText)})
 	}
 	id := answerLineFindings[f.serverLine]
-	if f.reqBytes == 0 && f.replies() {
+	switch {
+	case f.answers != nil:
+		x := a.add(stdioSaying("stdio-reply-id-type"), "", f, f.bodyAt)
+		x.Exchanges = []int{f.answers.n, f.n}
+		return
+	case f.reqBytes == 0 && f.replies():
 		a.add(f.unmatched(), "", f, f.bodyAt)
 		return
 	}

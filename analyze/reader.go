@@ -60,11 +60,21 @@ func (f *facts) readByNumber() {
 
 // hasNumber tells whether an id is that of the request once both are numbers.
 func (r *reqFacts) hasNumber(key string) bool {
-	id, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(key, `"`)), 64)
-	return err == nil && slices.ContainsFunc(r.keys(), func(k string) bool {
+	id, ok := numberOf(key)
+	return ok && slices.ContainsFunc(r.keys(), func(k string) bool {
 		asked, err := strconv.ParseFloat(k, 64)
 		return err == nil && asked == id
 	})
+}
+
+// numberOf converts an id as JavaScript's Number does.
+func numberOf(key string) (float64, bool) {
+	text := strings.TrimSpace(strings.TrimPrefix(key, `"`))
+	if text == "" {
+		return 0, key != ""
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil
 }
 
 // readLax reads the answer as the lenient readers do, and keeps what comes out differently.

@@ -43,7 +43,16 @@ func (f *facts) readAsked(o *observer, x *har.Exchange, v *har.View) {
 		r.shape, r.params = shapeOf(line, 3), shapeOf(rpc.Params.Raw, 1)
 	}
 	f.clientLine = formOf(line, &rpc, bytes.HasSuffix(x.Request.Raw, []byte("\n")))
+	if rpc.JSON {
+		k := f.conform()
+		k.rpc20 = rpc.Version == "2.0"
+		k.readParams(o, f, &rpc)
+		f.conformText(line, &rpc, false, asItStands)
+	}
 }
+
+// asItStands maps a span of a line to the exchange's bytes: a line has no head and no coding.
+func asItStands(s spanned) spanned { return s }
 
 // readAnswered reads the server's line.
 func (f *facts) readAnswered(x *har.Exchange, v *har.View) {
@@ -57,6 +66,10 @@ func (f *facts) readAnswered(x *har.Exchange, v *har.View) {
 	f.bodyAt, f.body = spanned{0, len(raw), true}, bodyWord(text, rpc.JSON)
 	f.serverLine = formOf(text, &rpc, bytes.HasSuffix(raw, []byte("\n")))
 	f.headless = spanned{0, min(len(raw), maxText), true}
+	if f.serverLine == lineRPC {
+		f.conform().rpc20 = f.conform().rpc20 || len(x.Request.Raw) == 0
+		f.conformText(text, &rpc, true, asItStands)
+	}
 	m, kind := f.pick(&rpc)
 	m.at = f.bodyAt
 	if len(x.Request.Raw) == 0 {

@@ -46,7 +46,7 @@ func piped(lines ...line) []*har.Exchange {
 const (
 	askProbe  = `{"jsonrpc":"2.0","id":"p1","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}` + "\n"
 	askInit   = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
-	sayInit   = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}` + "\n"
+	sayInit   = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"s","version":"1"}}}` + "\n"
 	sayInited = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 	askTools  = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n"
 	sayTools  = `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}` + "\n"
@@ -123,9 +123,15 @@ var stdioRows = []struct {
 	{"request: an invalid reply", []line{{req: askInit, resp: sayInit}, {req: askTools, resp: `{"id":1,"result":{}}` + "\n"}},
 		map[string]string{"recommended": "timeout request/stdio-unreadable"}},
 	{"request: half a reply", []line{{req: askInit, resp: sayInit}, {req: askTools, resp: sayTools[:20], end: har.EndFIN}},
-		map[string]string{"recommended": "disconnect request/stdio-cut"}},
+		map[string]string{"recommended": "disconnect request/stdio-cut", "go-1.8.0": "disconnect request/stdio-exit", "mcp-go-1.2.1": "disconnect request/stdio-exit"}},
+	{"initialize: half a reply", []line{{req: askInit, resp: sayInit[:20], end: har.EndFIN}},
+		map[string]string{"recommended": "network-error initialize/cut-body", "go-1.8.0": "network-error initialize/stdio-cut", "mcp-go-1.2.1": "network-error initialize/transport-failure"}},
+	{"initialize: the id is a string", []line{{req: askInit, resp: strings.Replace(sayInit, `"id":0`, `"id":"0"`, 1)}},
+		map[string]string{"go-1.8.0": "timeout initialize/stdio-other-id", "mcp-go-1.2.1": "timeout initialize/stdio-other-id"}},
+	{"request: the id is a string", []line{{req: askInit, resp: sayInit}, {req: askTools, resp: strings.Replace(sayTools, `"id":1`, `"id":"1"`, 1)}},
+		map[string]string{"go-1.8.0": "timeout request/stdio-other-id", "mcp-go-1.2.1": "timeout request/stdio-other-id", "recommended": "timeout request/stdio-unreadable"}},
 	{"request: exit", []line{{req: askInit, resp: sayInit}, {req: askTools, end: har.EndFIN, notes: []string{"exit: 1"}}},
-		map[string]string{"recommended": "disconnect optional/transport-failure"}},
+		map[string]string{"recommended": "disconnect optional/transport-failure", "go-1.8.0": "disconnect request/stdio-exit", "mcp-go-1.2.1": "disconnect request/stdio-exit"}},
 	{"call: half a reply", []line{{req: askInit, resp: sayInit}, {req: strings.Replace(askTools, "tools/list", "tools/call", 1), resp: sayTools[:20], end: har.EndFIN}},
 		map[string]string{"recommended": "disconnect request/stdio-cut"}},
 }
@@ -194,7 +200,7 @@ func TestFindingsOverStdio(t *testing.T) {
 		want string
 	}{
 		{"nothing wrong", line{req: askTools, resp: sayTools}, ""},
-		{"a notification of the server", line{resp: `{"jsonrpc":"2.0","method":"notifications/message","params":{}}` + "\n"}, ""},
+		{"a notification of the server", line{resp: `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}` + "\n"}, ""},
 		{"an empty line", line{resp: "\n"}, ""},
 		{"log output", line{resp: "Server listening on stdio\n"}, "error server stdio-noise"},
 		{"log output with brackets", line{resp: "[info] ready\n"}, "error server stdio-noise"},

@@ -45,6 +45,6 @@ var pipeFindings = []findingCase{
 	pipeCase("stdio-no-newline-request", "The client's request lacks the line end: the server waits.", stdio25, 3, "timeout request/silence legacy", turn{ask: listLine}.ends(har.EndClientFIN, time.Minute)),
 	pipeCase("stdio-noise", "The server logs to stdout.", stdio25, 4, "delivered request/delivered legacy", spokenLine("Tracker MCP server listening on stdio\n"), turn{ask: listLine + "\n", say: sayLines + "\n"}),
 	pipeCase("stdio-not-jsonrpc", "The server writes JSON log lines to stdout.", stdio25, 4, "delivered request/delivered legacy", spokenLine(`{"level":"info","msg":"ready"}`+"\n"), turn{ask: listLine + "\n", say: sayLines + "\n"}),
-	pipeCase("stdio-reply-id-type", "The reply has the id of the call as a string.", jsonrpc+" section 5", 3, "timeout request/silence legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine(strings.Replace(sayLines, `"id":1`, `"id":"1"`, 1)+"\n")),
+	pipeCase("stdio-reply-id-type", "The reply has the id of the call as a string.", jsonrpc+" section 5", 3, "timeout request/stdio-unreadable legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine(strings.Replace(sayLines, `"id":1`, `"id":"1"`, 1)+"\n")),
 	pipeCase("stdio-stdout-closed", "The server closes its stdout and runs on.", stdio25, 3, "disconnect optional/transport-failure legacy", turn{ask: listLine + "\n"}.gone("stdout: closed")),
 }

@@ -119,6 +119,8 @@ func replyText(o *analyze.Observation) string {
 		words = append(words, "result, isError")
 	case o.Reply == "result", o.Reply == "error":
 		words = append(words, o.Reply)
+	case o.Reply == "other-id" && o.ReplyIn != 0:
+		words = append(words, fmt.Sprintf("a reply under another id (exchange %d)", o.ReplyIn))
 	case o.Answer == "nothing", o.Answer == "silence", o.Response == 0:
 		words = append(words, "no reply")
 	case o.Answer == "whole":
