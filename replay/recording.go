@@ -115,6 +115,15 @@ func (r *recording) onItsWay() (n int) {
 	return n
 }
 
+// answer is the response as it is served, nil without a whole head: with what was on its way when the recorded client left.
+func (r *recording) answer() *wire.Message {
+	if r.end == r.seen {
+		return r.x.View().Response
+	}
+	_, m, _ := wire.ParseResponse(r.x.Response.Raw[:r.end], r.ask.method, false)
+	return m
+}
+
 // replied tells whether there is an answer among the events that v shows, be it under another id: that too makes clients
 // leave.
 func replied(v *har.View) bool {

@@ -273,7 +273,7 @@ func (c *conn) after(r *recording) {
 		c.ending = ending{end, c.due(r.x.EndAt)}
 	}
 	// Only behind a response whose end the client can see can the connection carry another.
-	m := r.x.View().Response
+	m := r.answer()
 	c.deaf = m != nil && m.Framing == wire.Tunnel
 	c.silent = c.deaf || r.short || m == nil || !m.Complete || m.Framing == wire.ByClose
 }

@@ -107,7 +107,7 @@ func TestOddExchanges(t *testing.T) {
 }
 
 // A client that has its answer may leave before the last bytes that are on their way; a replay sends these. What came
-// because the client left, or long after, it does not send.
+// because the client left, or long after, it does not send. One that has stayed has the whole answer then, and asks on.
 func TestBytesBehindTheClientsLeaving(t *testing.T) {
 	reply, end := chunk(event(result("1", "{}"))), "0\r\n\r\n"
 	list, late := post(call("1", "tools/list", "")), post(call("1", "prompts/list", ""))
@@ -136,13 +136,16 @@ func TestBytesBehindTheClientsLeaving(t *testing.T) {
 				x.EndAt = 1500 * ms
 			}
 			x.Response.Writes[1].At = x.EndAt + tt.after
-			p := &Player{Exchanges: []*har.Exchange{x}}
+			next := post(call("2", "resources/list", ""))
+			p := &Player{Exchanges: []*har.Exchange{x, taped(2, next, har.EndKeep, ok("2"))}}
 			addr, _ := play(t, p)
 			c := dial(t, addr)
 			c.send(tt.request)
 			c.expect(tt.before)
 			if tt.sent {
 				c.expect(tt.late)
+				c.send(next)
+				c.expect(ok("2"))
 			}
 			c.Conn.(*net.TCPConn).CloseWrite()
 			if got, _ := c.rest(); got != "" {
