@@ -127,8 +127,10 @@ func (a *assembler) add(s *segment) {
 	if s.rst {
 		a.reset(c, from, s)
 	}
-	a.pump(c)
-	a.mind(c)
+	if c.waits() || c.watched {
+		a.pump(c)
+		a.mind(c)
+	}
 	if a.now.Sub(a.looked) >= lookEvery {
 		a.look()
 	}
@@ -137,10 +139,17 @@ func (a *assembler) add(s *segment) {
 // find gives the connection of a segment, a new one if need be, and which end sent it.
 func (a *assembler) find(s *segment) (c *conn, from int) {
 	k := pair{s.src, s.dst}
-	if s.dst.Compare(s.src) < 0 {
-		k, from = pair{s.dst, s.src}, 1
+	switch last := a.newest; {
+	case last != nil && last.ends == k: // most packets are of the connection of the one before
+		c = last
+	case last != nil && last.ends == pair{s.dst, s.src}:
+		c, k, from = last, last.ends, 1
+	default:
+		if s.dst.Compare(s.src) < 0 {
+			k, from = pair{s.dst, s.src}, 1
+		}
+		c = a.conns[k]
 	}
-	c = a.conns[k]
 	if c != nil && s.syn && c.reused(from, s) {
 		a.end(c)
 		a.forget(c)

@@ -31,15 +31,10 @@ func (w *way) head() (m mark, ok bool) {
 	return mark{}, false
 }
 
-// waits tells whether something has come and was not delivered.
-func (c *conn) waits() bool {
-	for i := range c.ways {
-		if _, ok := c.ways[i].head(); ok {
-			return true
-		}
-	}
-	return false
-}
+// waits tells whether something has come and was not delivered: whether a way has a head.
+func (c *conn) waits() bool { return c.ways[0].waits() || c.ways[1].waits() }
+
+func (w *way) waits() bool { return len(w.queue) > 0 || w.fin && !w.ended || w.rst && !w.resetAfter }
 
 // ended tells whether the connection is over: reset, or closed from both ends.
 func (c *conn) ended() bool {
