@@ -80,6 +80,12 @@ func Unpacked(r io.Reader) (out io.Reader, closer func(), err error) {
 
 // Read reads what was not taken. It makes a source an io.Reader.
 func (s *source) Read(p []byte) (int, error) {
+	if s.from == s.to && s.err == nil && len(p) >= len(s.buf)/2 { // no need to go through the buffer
+		n, err := s.r.Read(p)
+		s.offset += int64(n)
+		s.err = err
+		return n, err
+	}
 	if s.from == s.to && s.err == nil {
 		s.fill(1)
 	}
@@ -101,6 +107,9 @@ func (c *Reader) unpack() error {
 	switch {
 	case len(head) >= 2 && head[0] == 0x1F && head[1] == 0x8B:
 		z, err := gzip.NewReader(c.src)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return &DamageError{Want: "the header of gzip", Cut: true}
+		}
 		if err != nil {
 			return &DamageError{Want: "a gzip member", Got: err.Error()}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +56,8 @@ func fileTrouble(name string, err error) error {
 		return &trouble{fmt.Errorf("%s: %w", name, err), "mcptap repair " + name + " keeps what is whole"}
 	case errors.Is(err, fs.ErrExist):
 		return &trouble{fmt.Errorf("%s: %w", name, fs.ErrExist), "files are never overwritten: name another or remove it"}
+	case errors.Is(err, syscall.EISDIR):
+		return &trouble{fmt.Errorf("%s: it is a folder", name), "name a file in it"}
 	case errors.As(err, &path):
 		return fmt.Errorf("%s: %w", name, path.Err)
 	}

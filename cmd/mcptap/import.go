@@ -130,7 +130,7 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 	}
 	r, err := pcap.NewReader(in)
 	if err != nil {
-		return notCapture(name, err)
+		return notCapture(name, head, err)
 	}
 	defer r.Close()
 	defer boundMemory()()

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/capture/pcap"
 )
@@ -47,13 +48,32 @@ func isTextStart(c byte) bool {
 	return c != '{' && (c >= ' ' && c < 0x7f || c >= 0xC2 || c == '\n' || c == '\r' || c == '\t') && c != 0xD4 && c != 0x28
 }
 
-// notCapture is the error for a file that is none of what can be imported.
-func notCapture(name string, err error) error {
+// notCapture is the error for a file that is none of what can be imported, and begins with head.
+func notCapture(name string, head []byte, err error) error {
 	var damage *pcap.DamageError
-	if errors.As(err, &damage) {
-		return &trouble{fmt.Errorf("%s: %w", name, err), "want pcap, pcapng or HAR 1.2, as it is or in gzip or zstd"}
+	if !errors.As(err, &damage) {
+		return fileTrouble(name, err)
 	}
-	return fileTrouble(name, err)
+	const wanted = "want pcap, pcapng or HAR 1.2, as it is or in gzip or zstd"
+	if damage.Cut || damage.Offset > 0 || pcap.IsCapture(head) {
+		return &trouble{fmt.Errorf("%s: %w", name, err), wanted}
+	}
+	is, hint := kindOf(head)
+	return &trouble{fmt.Errorf("%s: %s", name, is), wanted + hint}
+}
+
+// kindOf says what a file is that can not be imported, and what there is for it.
+func kindOf(head []byte) (is, hint string) {
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")), " \t\r\n")
+	switch {
+	case len(head) == 0:
+		return "the file is empty", "; a capture has a header even before its first packet"
+	case len(text) > 0 && (text[0] == '{' || text[0] == '['):
+		return "JSON, but no HAR log: it does not begin with {\"log\":", "; a recording is read by show, analyze and replay"
+	case !bytes.ContainsFunc(head, func(r rune) bool { return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\r' && r != '\t' }):
+		return "a text without a recording in it", ", or a text into which mcptap share --text was pasted"
+	}
+	return fmt.Sprintf("no capture: it begins with % x", head[:min(len(head), 4)]), ""
 }
 
 // converted gives a cassette of what r holds if that is a capture or a HAR file, else nil; in is then r from its beginning.

@@ -21,7 +21,7 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 	if !o.keepSecrets {
 		redact = har.NewRedactor()
 	}
-	n, exact := 0, 0
+	n, exact, lacking := 0, 0, 0
 	begin := func(from *har.Header, unused error) error {
 		if unused != nil {
 			notice("%s: %v", name, unused)
@@ -46,6 +46,9 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		if !slices.ContainsFunc(x.Notes, func(note string) bool { return strings.HasPrefix(note, har.NoteHAR+":") }) {
 			exact++
 		}
+		if lacks(x) {
+			lacking++
+		}
 		if w == nil {
 			return nil
 		}
@@ -62,7 +65,7 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 			file.Close()
 			os.Remove(file.Name())
 		}
-		return notCapture(name, readErr)
+		return fileTrouble(name, readErr)
 	}
 	if w != nil {
 		err := w.Close(har.End{At: a.now().UTC().Truncate(time.Microsecond)})
@@ -82,13 +85,26 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		known = fmt.Sprintf("bytes, cuts and endings of %d are those in _mcptap, of %d they are not known", exact, n-exact)
 	}
 	notice("%s: %s from a HAR file: %s", name, count(n, "exchange"), known)
-	if readErr != nil {
+	switch {
+	case readErr != nil:
 		notice("%s: %v; what stands before it was used", name, readErr)
-		if o.strict {
-			return exit(codeFailed)
-		}
+	case n == 0:
+		notice("%s: it has no entries", name)
+	}
+	if lacking > 0 {
+		notice("%s: %s without a response, or without all of a body", name, count(lacking, "exchange"))
+	}
+	if o.strict && (readErr != nil || n == 0 || lacking > 0) {
+		return exit(codeFailed)
 	}
 	return nil
+}
+
+// lacks tells whether a HAR file has not all that passed of an exchange.
+func lacks(x *har.Exchange) bool {
+	return slices.ContainsFunc(x.Notes, func(note string) bool {
+		return strings.HasPrefix(note, har.NoteHAR+": no ") || strings.HasPrefix(note, har.NoteGap+":")
+	})
 }
 
 // An outputError is a failure to begin the cassette, which is none of the HAR file.

@@ -89,7 +89,11 @@ func (a *app) importText(name string, in io.Reader, itself bool, o *importOption
 	if k.Cut != "" {
 		notice("%s: the recording in it: %s; what is whole is taken", name, k.Cut)
 	}
-	notice("%s: a recording with %s", name, count(len(k.Exchanges), "exchange"))
+	already := ""
+	if itself {
+		already = ", which show, analyze and replay read as it is"
+	}
+	notice("%s: a recording with %s%s", name, count(len(k.Exchanges), "exchange"), already)
 	if !o.keepSecrets {
 		c := har.NewCleaner(nil, false)
 		c.Clean(k)
