@@ -3,7 +3,8 @@
 // server over stdio. One JSON object for each goes out: what became of each step, without texts that hold addresses.
 import readline from 'node:readline';
 
-const PROBE = 1200, STEP = 2500;
+// Milliseconds. No scripted server stays silent but to a call, so that all else may take what a busy machine needs.
+const PROBE = 10_000, STEP = 20_000, CALL = 4000;
 const kind = process.argv[2];
 const overSSE = kind === 'v1-sse'; // HTTP+SSE, revision 2024-11-05
 const modern = kind.startsWith('v2');
@@ -51,7 +52,7 @@ async function visit(url) {
       return false;
     }
   };
-  const timeout = { timeout: url.startsWith('[') ? 6 * STEP : STEP }; // a process must start first
+  const timeout = { timeout: STEP };
   const client = new lib.Client({ name: `mcptap-${kind}`, version: '1.0.0' }, options);
   client.onerror = () => {};
   const [command, ...args] = url.startsWith('[') ? JSON.parse(url) : [];
@@ -65,7 +66,7 @@ async function visit(url) {
     await step('tools/list', () => client.listTools({}, timeout).then(r => r.tools.length));
     await step('prompts/list', () => client.listPrompts({}, timeout).then(r => r.prompts.length));
     await step('resources/list', () => client.listResources({}, timeout).then(r => r.resources.length));
-    await step('tools/call', () => (modern ? client.callTool(call, timeout) : client.callTool(call, undefined, timeout)).then(r => r.content?.[0]?.text));
+    await step('tools/call', () => (modern ? client.callTool(call, { timeout: CALL }) : client.callTool(call, undefined, { timeout: CALL })).then(r => r.content?.[0]?.text));
   }
   // What a client sends beside a failed call (its cancellation) goes out before the client closes, in every run.
   if (outcome.steps.some(s => !s.ok)) await new Promise(resolve => setTimeout(resolve, 150));
