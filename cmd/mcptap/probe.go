@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -107,7 +108,7 @@ func (a *app) probe(c *cobra.Command, at string, o *probeOptions) error {
 func visitAll(v *caller.Visitor, intrusive bool) error {
 	scripts := caller.Scripts()
 	for i := range scripts {
-		if _, err := v.Visit(&scripts[i]); err != nil {
+		if err := visitFully(v, &scripts[i]); err != nil {
 			return err
 		}
 	}
@@ -121,6 +122,51 @@ func visitAll(v *caller.Visitor, intrusive bool) error {
 	return err
 }
 
+// maxFurther bounds the visits behind that of a script.
+const maxFurther = 2
+
+// visitFully runs a script, and again for policies that are judged on its requests and go on where its own client gives up:
+// what the next step meets is asked, not taken to succeed.
+func visitFully(v *caller.Visitor, s *caller.Script) error {
+	seen, err := v.Visit(s)
+	for range maxFurther {
+		next := *s
+		if err != nil || len(seen) == 0 {
+			return err
+		}
+		if next.Policy = goesOn(s, seen); next.Policy == "" {
+			return nil
+		}
+		seen, err = v.Visit(&next)
+	}
+	return err
+}
+
+// goesOn names the first policy judged on a script's requests that would take a further step behind a visit, "" for none.
+func goesOn(s *caller.Script, visit []*har.Exchange) string {
+	r, err := analyze.Analyze(eachOf(visit), analyze.Options{Policies: []string{"all"}, AllHTTP: true})
+	if err != nil || len(r.Conversations) == 0 {
+		return ""
+	}
+	for _, p := range analyze.Policies() {
+		was := r.Conversations[0].Predicted[p.Name]
+		if asked := scriptFor(p); asked != nil && asked.Policy == s.Policy && p.Name != s.Policy && was.Assumed && was.Verdict == "legacy-fallback" {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+func eachOf(visit []*har.Exchange) iter.Seq2[*har.Exchange, error] {
+	return func(yield func(*har.Exchange, error) bool) {
+		for _, x := range visit {
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
+}
+
 // sessionScript is the client whose requests show what becomes of sessions; the suffix tells that visit from its other one.
 const (
 	sessionScript = "ts-2.4.0-legacy"
@@ -130,14 +176,7 @@ const (
 // judgeLast gives a policy's verdict on the last of the exchanges of a visit.
 func judgeLast(policy string, visit []*har.Exchange) string {
 	policy = strings.TrimSuffix(policy, sessionSuffix)
-	all := func(yield func(*har.Exchange, error) bool) {
-		for _, x := range visit {
-			if !yield(x, nil) {
-				return
-			}
-		}
-	}
-	r, err := analyze.Analyze(all, analyze.Options{Policies: []string{policy}, AllHTTP: true})
+	r, err := analyze.Analyze(eachOf(visit), analyze.Options{Policies: []string{policy}, AllHTTP: true})
 	if err != nil {
 		return ""
 	}
@@ -215,7 +254,7 @@ func (a *app) probed(file, url string) (*probeReport, error) {
 		out := policyOutlook{Policy: pol.Name, Outcome: analyze.Unknown, Harm: []laterHarm{}}
 		if s := scriptFor(pol); s != nil {
 			out.AskedAs = s.Policy
-			if c := visits[s.Name()]; c != nil {
+			if c := visitFor(pol, s, visits); c != nil {
 				out.judge(d, c)
 			}
 		}
@@ -225,6 +264,24 @@ func (a *app) probed(file, url string) (*probeReport, error) {
 		p.Sessions = sessionAnswers(d, c.ID)
 	}
 	return p, nil
+}
+
+// visitFor chooses among a script's visit and those behind it for policies that went on: the first in which the policy's
+// connect comes to its end, else the script's own.
+func visitFor(p *analyze.Policy, s *caller.Script, visits map[string]*analyze.Conversation) *analyze.Conversation {
+	own := visits[s.Name()]
+	if own == nil || !own.Predicted[p.Name].Assumed {
+		return own
+	}
+	for _, q := range analyze.Policies() {
+		further := *s
+		further.Policy = q.Name
+		c, asked := visits[further.Name()], scriptFor(q)
+		if c != nil && asked != nil && asked.Policy == s.Policy && !c.Predicted[p.Name].Assumed {
+			return c
+		}
+	}
+	return own
 }
 
 // scriptFor chooses whose requests a policy is judged on: its own, those of the policy that it is based on, or those of a
