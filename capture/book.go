@@ -18,6 +18,7 @@ type book struct {
 	conns     map[uint64]*connection
 	n         int       // exchanges begun
 	whole     int       // of which request and response are
+	replaced  int       // ranges of them, by redact
 	unflushed bool      // something was written since flushed
 	flushed   time.Time // the last flush
 	growing   bool      // some exchange has bytes that were not written

@@ -145,6 +145,9 @@ func (r *Recorder) Close() error {
 // Exchanges is how many there were, and how many of them were whole, request and response. It may be asked after Close.
 func (r *Recorder) Exchanges() (all, whole int) { return r.book.n, r.book.whole }
 
+// Replaced is how many ranges of their bytes held credentials, which the redactor replaced. It may be asked after Close.
+func (r *Recorder) Replaced() int { return r.book.replaced }
+
 // run is the goroutine.
 func (r *Recorder) run() {
 	defer close(r.done)

@@ -58,7 +58,9 @@ func (b *book) redacted(x *exchange, final bool) (upTo [2]int) {
 		return [2]int{len(x.Request.Raw), len(x.Response.Raw)}
 	}
 	from := [2]int{x.stored[0] - x.cut[0], x.stored[1] - x.cut[1]}
+	had := len(x.Redacted)
 	upTo = b.redact.Pass(&x.Exchange, from, final)
+	b.replaced += len(x.Redacted) - had
 	x.passed = !final
 	for i := range x.Redacted {
 		d := x.Redacted[i].Dir

@@ -35,7 +35,7 @@ func ParseRule(s string) (Rule, error) {
 	case !ok || rest == "":
 		return r, fmt.Errorf("rule %q: want KIND:WHAT with a KIND of %s", s, ruleKinds)
 	case kind == "header":
-		if k := fieldKindOf([]byte(r.name)); k.frames() {
+		if k := fieldKindOf([]byte(r.name)); k == namingField || k.frames() {
 			return r, fmt.Errorf("rule %q: this field frames the message or names its protocol, and is never altered", s)
 		}
 	case kind == "json":

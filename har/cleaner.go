@@ -2,6 +2,7 @@ package har
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"slices"
 )
@@ -21,12 +22,19 @@ const cleanValues = 8192
 // Cleaning twice changes nothing. It is not safe for concurrent use.
 type Cleaner struct {
 	redactor *Redactor
-	counts   map[string]int
+	found    []Replaced
+}
+
+// Replaced is a range that a Cleaner replaced, as the cleaned recording has it.
+type Replaced struct {
+	Place    string // as "exchange 3: request", "exchange 3: response body, unpacked", "header: to"
+	Off, Len int    // bytes of the place; Len is 0 where the place is a short text, of which no more is said
+	Kind     string
 }
 
 // NewCleaner returns a Cleaner for one recording.
 func NewCleaner(rules []Rule, strict bool) *Cleaner {
-	c := &Cleaner{redactor: NewRedactor(), counts: map[string]int{}}
+	c := &Cleaner{redactor: NewRedactor()}
 	c.redactor.deep = newDeep(rules, strict)
 	c.redactor.values.room = cleanValues
 	return c
@@ -43,7 +51,7 @@ func (c *Cleaner) Clean(k *Cassette) {
 		c.process(&q)
 	}
 	c.redactor.lastURL, c.redactor.lastEdit = redactedString{}, redactedString{}
-	clear(c.counts)
+	c.found = nil
 	for _, p := range k.Processes {
 		c.process(p)
 	}
@@ -52,12 +60,14 @@ func (c *Cleaner) Clean(k *Cassette) {
 	}
 	c.header(&k.Header)
 	if k.End != nil {
-		k.End.Error, k.End.Redacted = c.text(k.End.Error), 0
+		c.text("end line", &k.End.Error)
+		k.End.Redacted = 0
 	}
 }
 
-// Counts gives how many ranges were replaced by the last Clean, by kind; those in compressed bodies included.
-func (c *Cleaner) Counts() map[string]int { return c.counts }
+// Replaced gives what the last Clean replaced: processes, exchanges and the header, each in its order. What an exchange repeats of
+// its bytes, as its URL, is not counted.
+func (c *Cleaner) Replaced() []Replaced { return c.found }
 
 // copied is a copy of all that a Redactor changes.
 func (x *Exchange) copied() *Exchange {
@@ -68,51 +78,78 @@ func (x *Exchange) copied() *Exchange {
 }
 
 func (c *Cleaner) exchange(x *Exchange) {
-	c.recode(x)
-	had := len(x.Redacted)
-	c.redactor.Pass(x, [2]int{}, true)
-	for _, f := range x.Redacted[had:] {
-		c.counts[f.Kind]++
+	place := fmt.Sprintf("exchange %d: ", x.N)
+	for i := range x.Edits {
+		c.text(place+"what was sent in place of the Host", &x.Edits[i].New)
 	}
+	for i, note := range x.Notes {
+		word, details := noteDetails(note)
+		c.text(place+"note", &details)
+		x.Notes[i] = word + details
+	}
+	c.recode(x, place)
+	had := x.Redacted
+	x.Redacted = nil
+	c.redactor.Pass(x, [2]int{}, true)
+	for _, f := range x.Redacted {
+		c.found = append(c.found, Replaced{place + f.Dir.String(), f.Off, f.Len, f.Kind})
+	}
+	x.Redacted = append(had, x.Redacted...)
 	slices.SortStableFunc(x.Redacted, func(a, b Redaction) int {
 		if a.Dir != b.Dir {
 			return int(a.Dir) - int(b.Dir)
 		}
 		return a.Off - b.Off
 	})
-	if x.URL = c.text(x.URL); x.Client != "" || x.Server != "" {
-		x.Client, x.Server = c.text(x.Client), c.text(x.Server)
-	}
-	for i := range x.Notes {
-		x.Notes[i] = c.text(x.Notes[i])
-	}
+	x.URL = c.redactor.redactString(x.URL)
+	c.text(place+"client", &x.Client)
+	c.text(place+"server", &x.Server)
 }
 
 func (c *Cleaner) process(p *Process) {
-	p.Command = c.redactor.RedactCommand(p.Command)
+	place := fmt.Sprintf("process %d: ", p.Conn)
+	clean := c.redactor.RedactCommand(p.Command)
+	for i, arg := range p.Command {
+		if arg != clean[i] {
+			c.found = append(c.found, Replaced{Place: place + "command", Kind: kindNames[apiKey]})
+		}
+	}
+	p.Command = clean
 	x := &Exchange{URL: StdioScheme, Response: p.Stderr}
 	c.redactor.Pass(x, [2]int{}, true)
 	for _, f := range x.Redacted {
-		c.counts[f.Kind]++
+		c.found = append(c.found, Replaced{place + "stderr", f.Off, f.Len, f.Kind})
 	}
 	p.Redacted = append(p.Redacted, x.Redacted...)
 }
 
 func (c *Cleaner) header(h *Header) {
 	h.KeepSecrets = false
-	h.To, h.Tool, h.Minimized = c.text(h.To), c.text(h.Tool), c.text(h.Minimized)
+	c.text("header: to", &h.To)
+	c.text("header: tool", &h.Tool)
+	c.text("header: minimized", &h.Minimized)
 	h.Servers = slices.Clone(h.Servers)
 	for i := range h.Servers {
-		h.Servers[i].To = c.text(h.Servers[i].To)
+		c.text("header: servers", &h.Servers[i].To)
 	}
 	if h.Case != nil {
 		k := *h.Case
-		k.Name, k.Row, k.Story, k.Source = c.text(k.Name), c.text(k.Row), c.text(k.Story), c.text(k.Source)
+		for _, s := range []*string{&k.Name, &k.Row, &k.Story, &k.Source} {
+			c.text("header: case", s)
+		}
 		h.Case = &k
 	}
 }
 
-func (c *Cleaner) text(s string) string { return c.redactor.redactString(s) }
+// text replaces the secrets of a text that stands beside the bytes.
+func (c *Cleaner) text(place string, s *string) {
+	out := c.redactor.redactString(*s)
+	if out == *s {
+		return
+	}
+	c.found = append(c.found, Replaced{Place: place, Kind: kindNames[c.redactor.hits[0].kind]})
+	*s = out
+}
 
 // A Leak is where a secret stands in a text.
 type Leak struct {
@@ -157,7 +194,9 @@ func (c *Cleaner) Known(text []byte) []Leak {
 // Left looks for what Clean would replace in an exchange, which stays as it is.
 func (c *Cleaner) Left(x *Exchange) []Leak {
 	y := x.copied()
-	c.recode(y)
+	found := len(c.found)
+	c.recode(y, "")
+	c.found = c.found[:found]
 	had := len(x.Redacted)
 	if len(y.Notes) > len(x.Notes) {
 		had = 0

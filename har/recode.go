@@ -18,17 +18,17 @@ import (
 )
 
 // recode replaces secrets in the compressed bodies of x and compresses them again. Bodies that cannot be framed anew are left
-// to Pass, which fills them up.
-func (c *Cleaner) recode(x *Exchange) {
+// to Pass, which fills them up. place is what the exchange is called.
+func (c *Cleaner) recode(x *Exchange, place string) {
 	if x.Stdio() {
 		return
 	}
 	v := x.View()
-	c.recodeSide(x, wire.ToServer, v.Request)
-	c.recodeSide(x, wire.ToClient, v.Response)
+	c.recodeSide(x, wire.ToServer, v.Request, place)
+	c.recodeSide(x, wire.ToClient, v.Response, place)
 }
 
-func (c *Cleaner) recodeSide(x *Exchange, d wire.Dir, m *wire.Message) {
+func (c *Cleaner) recodeSide(x *Exchange, d wire.Dir, m *wire.Message, place string) {
 	if m == nil || len(m.Body) == 0 {
 		return
 	}
@@ -54,7 +54,7 @@ func (c *Cleaner) recodeSide(x *Exchange, d wire.Dir, m *wire.Message) {
 		x.Redacted = append(x.Redacted, Redaction{Dir: d, Off: at.Off, Len: at.Len, Kind: kindNames[bodyRecoded]})
 		x.Notes = append(x.Notes, fmt.Sprintf("%s: the compressed body of the %s had %d bytes, and has %d", NoteRecoded, d, len(body), len(again)))
 		for _, f := range plain.Redacted {
-			c.counts[f.Kind]++
+			c.found = append(c.found, Replaced{fmt.Sprintf("%s%s body, unpacked", place, d), f.Off - len(head), f.Len, f.Kind})
 		}
 	}
 }

@@ -169,13 +169,14 @@ func (r *Redactor) cookie(ri, off, end int) {
 }
 
 // clip narrows a secret found in the text of a head or trailer section to where it may be replaced: to a target, a reason
-// phrase or the value of a field that frames nothing. It is empty where nothing may be.
+// phrase or the value of a field that frames nothing. It is empty where nothing may be. A Cleaner also replaces what is known in
+// names of fields, in lines that are none, and in fields and authorities that name something.
 func (r *Redactor) clip(reg *region, off, end int, isKnown bool) (int, int) {
 	t := reg.text
 	line := reg.lineStart(off)
 	if reg.target[1] > 0 && line < reg.target[0] {
 		from, to := reg.target[0], reg.target[1]
-		if isKnown && reg.d == wire.ToServer {
+		if isKnown && reg.d == wire.ToServer && r.deep == nil {
 			from += authority(t[from:to])
 		}
 		return max(off, from), min(end, to)
@@ -184,7 +185,15 @@ func (r *Redactor) clip(reg *region, off, end int, isKnown bool) (int, int) {
 		line = lineStart(t, line-1)
 	}
 	colon := bytes.IndexByte(t[line:], ':')
-	if colon < 0 || fieldKindOf(t[line:line+colon]).frames() {
+	if r.deep != nil && isKnown {
+		if no := colon < 0 || colon >= lineLen(t[line:]); no || end <= line+colon && fieldKindOf(t[line:line+colon]) == plainField {
+			return off, fieldEnd(t, off, end)
+		}
+	}
+	if colon < 0 {
+		return off, off
+	}
+	if k := fieldKindOf(t[line : line+colon]); k.frames() || k == namingField && r.deep == nil {
 		return off, off
 	}
 	return max(off, line+colon+1), fieldEnd(t, off, end)

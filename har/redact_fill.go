@@ -3,6 +3,7 @@ package har
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/har/wire"
@@ -300,6 +301,16 @@ func (r *Redactor) redactStrings(x *Exchange) {
 	for i := range x.Edits {
 		x.Edits[i].New = r.lastEdit.of(r, x.Edits[i].New)
 	}
+	for i, note := range x.Notes {
+		word, details := noteDetails(note)
+		x.Notes[i] = word + r.redactString(details)
+	}
+}
+
+// noteDetails cuts a note behind its first word, which is no secret, whatever is.
+func noteDetails(note string) (word, details string) {
+	at := strings.IndexByte(note, ':') + 1
+	return note[:at], note[at:]
 }
 
 func (l *redactedString) of(r *Redactor, s string) string {
@@ -335,7 +346,7 @@ func (r *Redactor) redactString(s string) string {
 		known := h.spelling >= 0
 		out = r.undo(&h, out)
 		off := max(h.off, done)
-		if known {
+		if known && r.deep == nil {
 			off = max(off, host)
 		}
 		if off < h.end {

@@ -7,6 +7,7 @@ type fieldKind uint8
 
 const (
 	plainField   fieldKind = iota
+	namingField            // names what the message is about: altered by a Cleaner alone, which alters what it repeats too
 	framingField           // frames the message or names its protocol: never altered
 	lengthField
 	transferField
@@ -37,10 +38,11 @@ var fieldNames = map[fieldKind][]string{
 		"ocp-apim-subscription-key", "x-amz-security-token", "x-auth-token", "x-access-token", "x-session-token",
 		"private-token", "x-csrf-token", "x-xsrf-token", "x-auth", "x-secret", "x-password", "cf-access-jwt-assertion", "dpop",
 	},
+	namingField: {"host", "mcp-name", "last-event-id"},
 	framingField: {
-		"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "host", "accept", "accept-encoding", "date",
-		"mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id", "sec-websocket-accept", "sec-websocket-key",
-		"sec-websocket-version", "sec-websocket-extensions",
+		"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "accept", "accept-encoding", "date",
+		"mcp-protocol-version", "mcp-method", "sec-websocket-accept", "sec-websocket-key", "sec-websocket-version",
+		"sec-websocket-extensions",
 	},
 }
 

@@ -2,13 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +23,7 @@ import (
 
 // adding holds the flags of `corpus add`.
 type adding struct {
+	redactOptions
 	name, story, source, finding, out string
 }
 
@@ -31,14 +32,18 @@ func (a *app) corpusAddCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add FILE --name NAME",
 		Short: "make a case of a recording",
-		Long: `Add checks that a recording is whole and shows something, redacts it once more, shrinks it to one finding (see corpus
+		Long: `Add checks that a recording is whole and shows something, redacts it as redact does, shrinks it to one finding (see corpus
 minimize), and writes it with a story and what the policies say of it now, as the cases of the corpus are. In a clone of mcptap
-the file belongs in corpus/cases. Without --story it asks for one. A recording without a finding is kept whole. Look at the
-result before you share it.`,
+the file belongs in corpus/cases. Without --story it asks for one. A recording without a finding is kept whole. What processes
+wrote to stderr is left out. If a secret is left, nothing is written. Look at the result before you share it.`,
 		Example: `  mcptap corpus add session.mcptap --name null-id-behind-proxy --story "A proxy answers the probe with a null id."`,
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.corpusAdd(c, args[0], &o)
+			cleaner, err := o.cleaner(c)
+			if err != nil {
+				return err
+			}
+			return a.corpusAdd(c, args[0], &o, cleaner)
 		},
 	}
 	f := c.Flags()
@@ -47,19 +52,20 @@ result before you share it.`,
 	f.StringVar(&o.source, "source", "", "where it is from, such as a public report with its number")
 	f.StringVar(&o.finding, "finding", "", "`ID` of the finding to keep (default the first of the most severe)")
 	f.StringVar(&o.out, "out", "", "`FILE` to write to, - for stdout (default NAME.mcptap)")
+	o.flags(c)
 	return c
 }
 
 var caseName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-func (a *app) corpusAdd(c *cobra.Command, file string, o *adding) error {
+func (a *app) corpusAdd(c *cobra.Command, file string, o *adding, cleaner *har.Cleaner) error {
 	if !caseName.MatchString(o.name) {
 		return usage(c, "--name %q: want lower-case words joined by hyphens", o.name)
 	}
 	if _, err := corpus.Open(o.name); err == nil {
 		return usage(c, "--name %s: the corpus has a case of this name", o.name)
 	}
-	k, err := a.cassette(file)
+	k, err := a.inMemory(file)
 	if err != nil {
 		return err
 	}
@@ -67,8 +73,11 @@ func (a *app) corpusAdd(c *cobra.Command, file string, o *adding) error {
 	if err != nil {
 		return err
 	}
-	hidden := redacted(k)
-	a.notice("%s: %s replaced", file, count(hidden, "secret"))
+	cleaner.Clean(k)
+	a.notice("%s: %s", file, replacedText(cleaner.Replaced()))
+	for _, p := range k.Processes {
+		p.Stderr, p.Redacted, p.Lost = har.Side{}, nil, 0 // no case needs it
+	}
 	if finding != "" {
 		if k, err = a.minimized(file, k, finding); err != nil {
 			return err
@@ -85,7 +94,7 @@ func (a *app) corpusAdd(c *cobra.Command, file string, o *adding) error {
 	if k.Header.Case, err = described(k, finding, o); err != nil {
 		return err
 	}
-	return a.writeCase(k, o)
+	return a.writeCase(k, o, cleaner)
 }
 
 // checked tells whether a recording can be a case, and which finding it is for.
@@ -111,21 +120,6 @@ func checked(file string, k *har.Cassette, finding string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// redacted replaces what a redactor finds, in a recording that is redacted as in one that is not, and takes out what no case
-// needs: what processes wrote to stderr.
-func redacted(k *har.Cassette) (hidden int) {
-	r := har.NewRedactor()
-	for x := range inOrder(k.Exchanges) {
-		r.Pass(x, [2]int{}, true)
-		hidden += len(x.Redacted)
-	}
-	for i, p := range k.Processes {
-		k.Processes[i] = &har.Process{Conn: p.Conn, Command: r.RedactCommand(p.Command), Started: p.Started, Exit: p.Exit}
-	}
-	k.Header.KeepSecrets = false
-	return hidden
 }
 
 // ask asks for a line where a person can answer.
@@ -201,18 +195,20 @@ func described(k *har.Cassette, finding string, o *adding) (*har.Case, error) {
 	return out, nil
 }
 
-func (a *app) writeCase(k *har.Cassette, o *adding) error {
-	write := func(w io.Writer) error { return corpus.Write(w, k.Header, k.Processes, k.Exchanges) }
-	if o.out == stdio {
-		return write(a.stdout)
-	}
-	f, err := create(cmp.Or(o.out, filepath.Clean(o.name+".mcptap")))
-	if err != nil {
+func (a *app) writeCase(k *har.Cassette, o *adding, c *har.Cleaner) error {
+	var lines bytes.Buffer
+	if err := corpus.Write(&lines, k.Header, k.Processes, k.Exchanges); err != nil {
 		return err
 	}
-	if err := finish(f, write); err != nil {
+	p := &parcel{files: map[string][]byte{}}
+	p.add(o.name+".mcptap", lines.Bytes())
+	if err := p.check(c); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.stdout, f.Name())
+	out := cmp.Or(o.out, p.names[0])
+	if err := a.writeTo(out, func(w io.Writer) error { _, err := w.Write(lines.Bytes()); return err }); err != nil || out == stdio {
+		return err
+	}
+	_, err := fmt.Fprintln(a.stdout, out)
 	return err
 }

@@ -39,10 +39,11 @@ the same result every time. ^C ends it with what has been reached.`,
 }
 
 func (a *app) corpusMinimize(name, finding, out string) error {
-	c, err := a.cassette(name)
+	c, err := a.inMemory(name)
 	if err != nil {
 		return err
 	}
+	a.reportEarly(name, c)
 	small, err := a.minimized(name, c, finding)
 	if err != nil {
 		return err
@@ -60,28 +61,6 @@ func (a *app) corpusMinimize(name, finding, out string) error {
 	}
 	_, err = fmt.Fprintln(a.stdout, f.Name())
 	return err
-}
-
-// cassette reads a whole recording.
-func (a *app) cassette(name string) (*har.Cassette, error) {
-	r, err := a.open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	c := &har.Cassette{Header: r.header}
-	for x, err := range r.all {
-		if err != nil {
-			return nil, err
-		}
-		c.Exchanges = append(c.Exchanges, x)
-	}
-	r.reportCut(a.notice)
-	c.End, c.Cut = r.end(), r.cut()
-	if r.procs != nil {
-		c.Processes = r.procs()
-	}
-	return c, nil
 }
 
 // minimized shrinks a cassette to a finding, and shows how far it is.

@@ -152,7 +152,7 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 		return err
 	}
 	exchanges, whole := into.Exchanges()
-	report(notice, name, into.name, &m.Counters, exchanges, whole)
+	report(notice, name, into.name, &m.Counters, exchanges, whole, into.Replaced())
 	return a.imported(name, readErr, o.strict, m.Counters.Unexplained() > 0, notice)
 }
 
@@ -246,9 +246,10 @@ func (d *destination) end() error {
 }
 
 // report prints what the capture held.
-func report(notice func(string, ...any), name, out string, n *pcap.Counters, exchanges, whole int) {
+func report(notice func(string, ...any), name, out string, n *pcap.Counters, exchanges, whole, replaced int) {
 	notice("%s: %s, %d bytes; %s: %d HTTP, %d TLS, %d other", name, count(int(n.Packets), "packet"), n.Bytes, count(n.Conns, "connection"), n.HTTP, n.TLS, n.Other)
 	notice("%s: %s, %d whole, on %s", name, count(exchanges, "exchange"), whole, count(n.Kept, "connection"))
+	noticeReplaced(notice, name, replaced)
 	for _, c := range []struct {
 		n    int64
 		what string
@@ -284,6 +285,13 @@ func report(notice func(string, ...any), name, out string, n *pcap.Counters, exc
 	}
 }
 
+// noticeReplaced says how much of what was imported is not as it was.
+func noticeReplaced(notice func(string, ...any), name string, n int) {
+	if n > 0 {
+		notice("%s: credentials are replaced, %s (--keep-secrets keeps them)", name, count(n, "range"))
+	}
+}
+
 // progress shows how far the reading of a long file is, on a terminal. stop takes it away.
 func (a *app) progress(name string, f io.Closer, r *pcap.Reader) (stop func()) {
 	file, ok := f.(*os.File)
@@ -309,7 +317,7 @@ func (a *app) progress(name string, f io.Closer, r *pcap.Reader) (stop func()) {
 				at, _ := file.Seek(0, io.SeekCurrent)
 				rate := float64(at) / time.Since(began).Seconds()
 				left := time.Duration(float64(info.Size()-at) / max(rate, 1) * float64(time.Second))
-				fmt.Fprintf(a.stderr, "\r\x1b[K%s: %d%%, %.0f MB/s, %s left", name, 100*at/max(info.Size(), 1), rate/1e6, left.Round(time.Second))
+				fmt.Fprintf(a.stderr, "\r\x1b[K%s: %d%%, %.0f MB/s, %s left", oneLine(name), 100*at/max(info.Size(), 1), rate/1e6, left.Round(time.Second))
 			}
 		}
 	}()

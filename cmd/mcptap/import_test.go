@@ -67,7 +67,7 @@ func TestImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := mcptap(t, nil, "import", "a.pcap", "--out", "a.mcptap", "--strict")
-	if code != 0 || stdout != "" || !strings.Contains(stderr, "1 exchange, 1 whole") {
+	if code != 0 || stdout != "" || !strings.Contains(stderr, "1 exchange, 1 whole") || !strings.Contains(stderr, "a.pcap: credentials are replaced, 1 range (--keep-secrets keeps them)") {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	code, stdout, _ = mcptap(t, nil, "show", "a.mcptap", "--json")
@@ -257,7 +257,7 @@ func TestImportDryRun(t *testing.T) {
 func TestImportHAR(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const har = `{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-07-28T12:00:00Z","request":{"method":"POST","url":"http://a.example/mcp","headers":[{"name":"Authorization","value":"Bearer 0123456789abcdef"}],"postData":{"text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"headers":[],"content":{"text":"{}"}}}]}}`
-	if code, _, stderr := mcptap(t, []byte(har), "import", "-", "--out", "a.mcptap"); code != 0 || !strings.Contains(stderr, "1 exchange from a HAR file") {
+	if code, _, stderr := mcptap(t, []byte(har), "import", "-", "--out", "a.mcptap"); code != 0 || !strings.Contains(stderr, "1 exchange from a HAR file") || !strings.Contains(stderr, "credentials are replaced, 1 range") {
 		t.Fatalf("exit %d, %s", code, stderr)
 	}
 	code, stdout, _ := mcptap(t, nil, "show", "a.mcptap", "--json")

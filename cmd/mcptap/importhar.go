@@ -21,7 +21,7 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 	if !o.keepSecrets {
 		redact = har.NewRedactor()
 	}
-	n, exact, lacking := 0, 0, 0
+	n, exact, lacking, replaced := 0, 0, 0, 0
 	begin := func(from *har.Header, unused error) error {
 		if unused != nil {
 			notice("%s: %v", name, unused)
@@ -53,7 +53,9 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 			return nil
 		}
 		if redact != nil {
+			had := len(x.Redacted)
 			redact.Pass(x, [2]int{}, true)
+			replaced += len(x.Redacted) - had
 		}
 		return w.Write(x)
 	})
@@ -85,6 +87,7 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		known = fmt.Sprintf("bytes, cuts and endings of %d are those in _mcptap, of %d they are not known", exact, n-exact)
 	}
 	notice("%s: %s from a HAR file: %s", name, count(n, "exchange"), known)
+	noticeReplaced(notice, name, replaced)
 	switch {
 	case readErr != nil:
 		notice("%s: %v; what stands before it was used", name, readErr)
@@ -116,6 +119,11 @@ func (a *app) harHeader(from *har.Header, keepSecrets bool) har.Header {
 	if from != nil {
 		h = *from
 	}
-	h.Tool, h.KeepSecrets = "mcptap "+version(), keepSecrets && h.KeepSecrets
+	if !keepSecrets {
+		k := har.Cassette{Header: h}
+		har.NewCleaner(nil, false).Clean(&k)
+		h = k.Header
+	}
+	h.Tool = "mcptap " + version()
 	return h
 }

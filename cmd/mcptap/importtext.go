@@ -97,8 +97,8 @@ func (a *app) importText(name string, in io.Reader, itself bool, o *importOption
 	if !o.keepSecrets {
 		c := har.NewCleaner(nil, false)
 		c.Clean(k)
-		if len(c.Counts()) > 0 {
-			notice("%s: %s", name, replacedText(c.Counts()))
+		if len(c.Replaced()) > 0 {
+			notice("%s: %s", name, replacedText(c.Replaced()))
 		}
 	}
 	if !o.dryRun {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/har"
 )
 
-// What redact and share replace.
+// What redact, share and corpus add replace.
 type redactOptions struct {
 	rules     []string
 	rulesFile string
@@ -87,17 +87,13 @@ func (a *app) redact(name, out string, dryRun bool, c *har.Cleaner) error {
 	if err != nil {
 		return err
 	}
-	before := make([]int, len(k.Exchanges))
-	for i, x := range k.Exchanges {
-		before[i] = len(x.Redacted)
-	}
 	c.Clean(k)
 	a.reportEarly(name, k)
 	left := a.reportLeft(k, c)
 	switch {
 	case dryRun:
-		if err = listReplaced(a.stdout, k, before); err == nil {
-			a.notice("%s: %s", name, replacedText(c.Counts()))
+		if err = listReplaced(a.stdout, c.Replaced()); err == nil {
+			a.notice("%s: %s", name, countedText(c.Replaced(), "would be replaced"))
 		}
 	default:
 		if out == "" {
@@ -106,7 +102,7 @@ func (a *app) redact(name, out string, dryRun bool, c *har.Cleaner) error {
 		if err = a.writeTo(out, func(w io.Writer) error { return writeCassette(w, k, false) }); err != nil {
 			return err
 		}
-		a.notice("%s: %s", name, replacedText(c.Counts()))
+		a.notice("%s: %s", name, replacedText(c.Replaced()))
 		if out != stdio {
 			_, err = fmt.Fprintln(a.stdout, out)
 		}
@@ -153,7 +149,7 @@ func (a *app) inMemory(name string) (*har.Cassette, error) {
 		}
 		copied := *x
 		if size += int64(len(x.Request.Raw) + len(x.Response.Raw)); size > maxInMemory {
-			return nil, fileTrouble(name, fmt.Errorf("more than %d MiB of exchanges: too much to be redacted at once", maxInMemory>>20))
+			return nil, fileTrouble(name, fmt.Errorf("more than %d MiB of exchanges: too much to be held in memory as a whole", maxInMemory>>20))
 		}
 		k.Exchanges = append(k.Exchanges, &copied)
 	}
@@ -195,32 +191,35 @@ func writeCassette(to io.Writer, k *har.Cassette, plain bool) error {
 	return w.Close(end)
 }
 
-// listReplaced prints a line for each range that was replaced, without its bytes.
-func listReplaced(w io.Writer, k *har.Cassette, before []int) error {
-	for i, x := range k.Exchanges {
-		if len(x.Redacted) == before[i] {
-			continue
+// listReplaced prints a line for each range that is replaced, without its bytes.
+func listReplaced(w io.Writer, list []har.Replaced) error {
+	for _, f := range list {
+		bytes := ""
+		if f.Len > 0 {
+			bytes = fmt.Sprintf(" bytes %d to %d", f.Off, f.Off+f.Len)
 		}
-		for _, f := range x.Redacted {
-			if _, err := fmt.Fprintf(w, "exchange %d: %s bytes %d to %d: %s\n", x.N, f.Dir, f.Off, f.Off+f.Len, oneLine(f.Kind)); err != nil {
-				return err
-			}
+		if _, err := fmt.Fprintf(w, "%s%s: %s\n", f.Place, bytes, f.Kind); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // replacedText counts what was replaced, by kind.
-func replacedText(counts map[string]int) string {
-	if len(counts) == 0 {
+func replacedText(list []har.Replaced) string { return countedText(list, "replaced") }
+
+func countedText(list []har.Replaced, what string) string {
+	if len(list) == 0 {
 		return "nothing to replace was found"
 	}
-	total, parts := 0, []string{}
+	counts, parts := map[string]int{}, []string{}
+	for _, f := range list {
+		counts[f.Kind]++
+	}
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		total += counts[kind]
 		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], kind))
 	}
-	return count(total, "range") + " replaced: " + strings.Join(parts, ", ")
+	return count(len(list), "range") + " " + what + ": " + strings.Join(parts, ", ")
 }
 
 // stem is the name of a recording without its folder and ending, as a name for a file of the current folder.

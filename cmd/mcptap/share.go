@@ -114,7 +114,7 @@ func (a *app) share(name string, o *shareOptions, c *har.Cleaner) error {
 	if err := a.writeTo(out, func(w io.Writer) error { _, err := w.Write(packed.Bytes()); return err }); err != nil {
 		return err
 	}
-	a.notice("%s: %s", name, replacedText(c.Counts()))
+	a.notice("%s: %s", name, replacedText(c.Replaced()))
 	if packed.Len() > trackerMost {
 		a.notice("%s has %d MB; trackers take 25 MB", out, packed.Len()/1e6)
 	}
@@ -133,7 +133,7 @@ func (a *app) shareText(name string, o *shareOptions, p *parcel, c *har.Cleaner)
 	if n := len(text); n > pasteMost {
 		return &trouble{fmt.Errorf("%s: %d characters as text, and an issue takes %d", name, n, pasteMost), "attach the zip file that share writes without --text"}
 	}
-	a.notice("%s: %s", name, replacedText(c.Counts()))
+	a.notice("%s: %s", name, replacedText(c.Replaced()))
 	return a.writeTo(o.out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }
 
@@ -188,7 +188,7 @@ func howToLook(d *document, zipName, member string, k *har.Cassette, c *har.Clea
 		codeSpan(zipName) + " has the recording (" + codeSpan(member) + "), this summary and `report.html`. mcptap opens the zip file as it is; the last " +
 		"command serves the recorded answers to your own client in the server's place.\n\n" +
 		fenced(strings.Join(commands, "\n")) +
-		"\nSecrets were replaced by other bytes: " + replacedText(c.Counts()) + ".\n"
+		"\nSecrets were replaced by other bytes: " + replacedText(c.Replaced()) + ".\n"
 }
 
 // check looks through all that is to be written, and through the names, for secrets.
