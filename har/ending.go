@@ -73,6 +73,12 @@ func Ended(c net.Conn) bool {
 	return ok && ended(s)
 }
 
+// Unread tells whether bytes have arrived below c that nobody has read. Only Linux can tell.
+func Unread(c net.Conn) bool {
+	s, ok := socket(c).(syscall.Conn)
+	return ok && unread(s)
+}
+
 // socket is what lies at the bottom of c.
 func socket(c net.Conn) net.Conn {
 	for {

@@ -31,6 +31,21 @@ func unacknowledged(s syscall.Conn) bool {
 	return waiting
 }
 
+// unread asks SIOCINQ (tcp(7); the same request as TIOCINQ).
+func unread(s syscall.Conn) bool {
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	waiting := false
+	raw.Control(func(fd uintptr) {
+		var n int32
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
+		waiting = errno == 0 && n > 0
+	})
+	return waiting
+}
+
 func gone(s syscall.Conn) bool {
 	raw, err := s.SyscallConn()
 	if err != nil {

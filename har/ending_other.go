@@ -9,6 +9,8 @@ import (
 
 func unacknowledged(syscall.Conn) bool { return false }
 
+func unread(syscall.Conn) bool { return false }
+
 func gone(syscall.Conn) bool { return false }
 
 func ended(syscall.Conn) bool { return false }

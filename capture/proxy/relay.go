@@ -22,14 +22,19 @@ type times struct {
 	halfClient   time.Duration // silence of the client behind the server's FIN
 	settle       time.Duration // at Close, for endings that have arrived to be read
 	drainStopped time.Duration // at Close, for the client to take what there is of an unfinished response
+	lastWords    time.Duration // at Close, for a server to end behind its client's FIN
+	sweep        time.Duration // to read what had arrived when it was time to read no more
 }
 
 // usualTimes: Linux keeps a socket that was closed and whose peer has not ended for a minute, too.
 var usualTimes = times{
 	drainAnswer: time.Minute, drainRequest: time.Second, lateQuiet: time.Second, lateMost: 5 * time.Second,
 	halfServer: 5 * time.Minute, halfClient: time.Minute, settle: time.Second,
-	drainStopped: 250 * time.Millisecond,
+	drainStopped: 250 * time.Millisecond, lastWords: 100 * time.Millisecond, sweep: 10 * time.Millisecond,
 }
+
+// maxSweeps is how often reading goes on behind its time because bytes had arrived: a server that never pauses has no end of them.
+const maxSweeps = 5
 
 // stuckAfter is from when on a write to the server is looked at.
 const stuckAfter = 250 * time.Millisecond
@@ -49,6 +54,7 @@ type relay struct {
 	tape           *capture.Tape
 	writing        atomic.Int64        // since when a write to the server has been going on, Unix nanoseconds; 0 if none is
 	answered       chan struct{}       // closed when nothing more is passed on to the client
+	ended          chan struct{}       // closed when nothing more is read
 	refusing       func(origin string) // told of a request for another origin; nil: nobody is
 
 	endpoints *endpointScan // looks at what the server sends; nil: nothing does
@@ -61,12 +67,14 @@ type relay struct {
 	late   bool      // response bytes came behind the client's FIN
 	until  time.Time // valid iff fin and reset of the client: when to stop reading the server
 	passed bool      // the last reset was passed on
-	broken bool      // breakOff closes the client's connection
+	done   [2]bool   // by wire.Dir: whose source is no longer read
+	closed bool      // breakOff ends the connections
+	broken bool      // the client's by a reset
 	turned bool      // a request for another origin was refused
 }
 
 func newRelay(d *door, id uint64, client, server *leg, t *capture.Tape, head headEditor) *relay {
-	return &relay{door: d, id: id, client: client, server: server, tape: t, answered: make(chan struct{}), head: head}
+	return &relay{door: d, id: id, client: client, server: server, tape: t, answered: make(chan struct{}), ended: make(chan struct{}), head: head}
 }
 
 // legs gives where bytes of direction d come from and where they go.
@@ -87,12 +95,24 @@ func (r *relay) run() {
 	r.pump(wire.ToClient)
 	close(r.answered)
 	<-done
-	r.stop()
+	close(r.ended)
+	r.mu.Lock()
+	closed, owed := r.closed, r.reset[wire.ToServer] && !r.passed
+	r.mu.Unlock()
+	switch {
+	case owed:
+		r.passReset(wire.ToServer)
+	case !closed:
+		r.stop()
+	}
 }
 
 // pump carries the bytes of one direction until their source ends, and passes the ending on.
 func (r *relay) pump(d wire.Dir) {
 	err := r.carry(d)
+	r.mu.Lock()
+	r.done[d] = true
+	r.mu.Unlock()
 	if err == nil {
 		return
 	}
@@ -116,7 +136,7 @@ func (r *relay) carry(d wire.Dir) error {
 	src, dst := r.legs(d)
 	in := newReader(src.conn)
 	defer in.release()
-	for {
+	for sweeps := 0; ; {
 		p, err := in.read()
 		if n := len(p); n > 0 {
 			out, wanted := r.saw(d, p)
@@ -136,7 +156,12 @@ func (r *relay) carry(d wire.Dir) error {
 			}
 			in.used(n)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case sweeps < maxSweeps && errors.Is(err, os.ErrDeadlineExceeded) && har.Unread(src.sock):
+			sweeps++
+			src.sock.SetReadDeadline(time.Now().Add(r.door.sweep))
+		default:
 			return err
 		}
 	}
@@ -189,7 +214,7 @@ func (r *relay) rearm(d wire.Dir) {
 	now := time.Now()
 	at := now.Add(r.door.halfServer)
 	switch {
-	case r.passed:
+	case r.passed, r.closed:
 		return
 	case d == wire.ToServer:
 		at = now.Add(r.door.halfClient)
@@ -248,8 +273,8 @@ func (r *relay) shutBoth(d wire.Dir) bool {
 	return r.shut[1-d]
 }
 
-// sawReset passes a reset on: the server's when the client has taken all that came before it, the client's at once or, behind
-// its FIN, when the server's late bytes have been read.
+// sawReset passes a reset on: the server's when the client has taken all that came before it, the client's when what the
+// server has sent was read; behind the client's FIN, also what still comes.
 func (r *relay) sawReset(d wire.Dir) {
 	if d == wire.ToClient && r.refused(d, r.client) {
 		r.sawReset(wire.ToServer)
@@ -261,14 +286,19 @@ func (r *relay) sawReset(d wire.Dir) {
 	}
 	r.reset[d] = true
 	r.tape.Saw(har.Event{Conn: r.id, Dir: d, At: r.door.now(), End: har.EndRST})
-	late := d == wire.ToServer && r.fin[wire.ToServer]
-	if late {
+	waits := true
+	switch {
+	case d == wire.ToServer && r.fin[d]:
 		r.until = time.Now().Add(r.door.lateMost)
 		r.rearm(wire.ToClient)
+	case d == wire.ToServer && !r.done[wire.ToClient]:
+		r.server.sock.SetReadDeadline(past)
+	default:
+		waits = false
 	}
 	r.mu.Unlock()
 	r.tape.Hand()
-	if !late {
+	if !waits {
 		r.passReset(d)
 	}
 }
@@ -308,12 +338,13 @@ func (r *relay) passReset(d wire.Dir) {
 // quiet ends a direction that has been silent for too long behind the other side's end.
 func (r *relay) quiet(d wire.Dir) {
 	r.mu.Lock()
-	passed, gone := r.passed, r.reset[1-d]
+	passed, gone, closed := r.passed, r.reset[1-d], r.closed
 	r.mu.Unlock()
 	switch {
 	case passed:
 	case gone:
 		r.passReset(1 - d)
+	case closed:
 	default:
 		r.stop()
 	}
@@ -330,51 +361,4 @@ func (r *relay) lookForReset() {
 	if har.Gone(r.client.sock) && r.client.wasReset() {
 		r.sawReset(wire.ToServer)
 	}
-}
-
-// unseen tells whether a side has ended and nobody has read that yet.
-func (r *relay) unseen() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for d, src := range [...]*leg{wire.ToServer: r.client, wire.ToClient: r.server} {
-		if !r.fin[d] && !r.reset[d] && har.Ended(src.sock) {
-			return true
-		}
-	}
-	return false
-}
-
-// breakOff is stop where nobody has ended the connection. A client in the middle of a response is sent a reset, behind
-// what there is of the response: a FIN would say that it is whole.
-func (r *relay) breakOff() {
-	r.mu.Lock()
-	r.tape.Last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
-	r.broken = r.reset[wire.ToClient] || !r.fin[wire.ToClient] && !r.head.slicer.Idle(wire.ToClient)
-	broken := r.broken
-	r.mu.Unlock()
-	r.stop()
-	if !broken {
-		return
-	}
-	until := time.Now().Add(r.door.drainStopped)
-	most := time.NewTimer(r.door.drainStopped)
-	defer most.Stop()
-	select {
-	case <-r.answered:
-	case <-most.C:
-	}
-	har.Reset(r.client.sock, time.Until(until))
-}
-
-// stop ends both connections, whatever state they are in, and the tape.
-func (r *relay) stop() {
-	r.mu.Lock()
-	r.tape.Last(har.Event{Conn: r.id, At: r.door.now(), End: har.EndStopped})
-	broken := r.broken
-	r.mu.Unlock()
-	if !broken {
-		r.client.sock.Close()
-	}
-	r.server.sock.Close()
-	r.tape.Hand()
 }
