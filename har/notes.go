@@ -15,6 +15,7 @@ const (
 	NoteLimit     = "limit"     // bytes were left out on purpose, as in "limit: 1460 bytes of the response were not kept"
 	NoteRotated   = "rotated"   // the exchange goes on in the next file of the recording
 	NoteCut       = "cut"       // the file ends before the exchange did
+	NoteLost      = "lost"      // exchanges before this one were lost with damage, as in "lost: 2 exchanges before it on its connection"
 	NoteMinimized = "minimized" // parts of the exchange were left out: these are not the bytes of the wire
 	NoteRecoded   = "recoded"   // a compressed body held secrets and was compressed again, as in "recoded: the compressed body of the response had 90 bytes, and has 84"
 	NoteCopy      = "copy"      // copied members of the file differed from the bytes, which the reader corrected

@@ -18,7 +18,9 @@ type Reader struct {
 	end    *End
 	cut    string
 	done   bool
-	keep   func(raw []byte, l *line) // called for each line behind the header that is accepted, but not for the end line
+	keep   func(raw []byte, l *line, m moved) // called for each line behind the header that is accepted, but not for the end line
+
+	salvage *salvage // nil: damage ends the reading
 }
 
 // NewReader reads the header.
@@ -99,7 +101,7 @@ func (r *Reader) Begun() []*Exchange { return r.ledger.begunSince() }
 // Lines calls see for each line of an exchange, with what is new as Writer.Write or, with more, Writer.Append took it. It
 // returns behind the end line. It stands in place of All; as there, memory is bounded by the exchanges of open connections.
 func (r *Reader) Lines(see func(line *Exchange, more bool)) error {
-	r.keep = func(_ []byte, l *line) {
+	r.keep = func(_ []byte, l *line, _ moved) {
 		if l.x != nil {
 			see(l.x, l.kind == moreLine)
 		}
@@ -115,21 +117,35 @@ func (r *Reader) Lines(see func(line *Exchange, more bool)) error {
 // step reads one line and returns the exchanges that it made final.
 func (r *Reader) step() (final []*Exchange, err error) {
 	raw, whole, err := r.src.next()
-	if err != nil {
+	if err != nil && r.salvage != nil && r.src.resume() {
+		r.salvage.damaged(r.damage(err), r.ledger)
+		return nil, nil
+	} else if err != nil {
 		return r.over(err)
 	}
 	l, err := r.parser.line(raw)
 	if err != nil && !whole {
 		return r.stop(fmt.Sprintf("line %d is cut off", r.src.line), nil)
 	}
+	m, ok := moved{}, true
+	if err == nil && r.salvage != nil {
+		m, ok = r.salvage.place(&l, r.ledger)
+	}
+	if !ok {
+		return nil, nil
+	}
 	if err == nil {
 		final, err = r.take(&l)
 	}
 	if err == nil {
 		if r.keep != nil && l.kind != endLine {
-			r.keep(raw, &l)
+			r.keep(raw, &l, m)
 		}
 		return final, nil
+	}
+	if r.salvage != nil && !errors.Is(err, errUnvouched) {
+		r.salvage.damaged(onLine(err, r.src.line), r.ledger)
+		return nil, nil
 	}
 	rest, err := r.stop("", onLine(err, r.src.line))
 	return append(final, rest...), err
@@ -166,6 +182,8 @@ func (r *Reader) stop(cut string, err error) ([]*Exchange, error) {
 	switch {
 	case err != nil:
 		note = NoteCut + ": the file cannot be read any further"
+	case r.salvage != nil && r.salvage.first != nil:
+		note = NoteCut + ": the file is damaged"
 	case r.end != nil:
 		note = NoteCut + ": no ending was recorded"
 	}
@@ -173,6 +191,9 @@ func (r *Reader) stop(cut string, err error) ([]*Exchange, error) {
 	for _, x := range open {
 		if x.End == "" {
 			breakOff(x, note)
+			if r.salvage != nil && r.salvage.first != nil {
+				r.salvage.cut = append(r.salvage.cut, x.N)
+			}
 		}
 	}
 	return open, err
@@ -202,6 +223,10 @@ func (r *Reader) take(l *line) (final []*Exchange, err error) {
 }
 
 func (r *Reader) finish(l *line) error {
+	if r.salvage != nil && r.salvage.first != nil {
+		r.end, r.salvage.wanted = &l.end, l.end.Exchanges
+		return nil
+	}
 	if l.has.exchanges && l.end.Exchanges != r.ledger.seen {
 		return want(fmt.Sprintf("exchanges to be %d, as many as there are", r.ledger.seen), fmt.Sprintf("got %d", l.end.Exchanges))
 	}

@@ -3,11 +3,13 @@ package har
 import (
 	"errors"
 	"io"
+	"strings"
 	"time"
 )
 
 // Repair copies all whole lines of a torn or corrupt cassette to w, ends what they leave open, and closes it with an end
-// line that says so. Plain lines stay plain. It reports how many exchanges were kept and what had to be left, "" if nothing.
+// line that says so. Plain lines stay plain. Lines behind a damaged one, or a damaged zstd frame, are kept but for those of exchanges
+// that were under way there, which may lack a part. It reports how many exchanges were kept and what had to be left, "" if nothing.
 func Repair(r io.Reader, w io.Writer, lim Limits) (kept int, left string, err error) {
 	rd, err := NewReader(r, lim)
 	if err != nil {
@@ -17,7 +19,7 @@ func Repair(r io.Reader, w io.Writer, lim Limits) (kept int, left string, err er
 	if err != nil {
 		return 0, "", err
 	}
-	rd.keep = out.copyLine
+	rd.keep, rd.salvage = out.copyLine, new(salvage)
 	end := End{Repaired: true}
 	for x, err := range rd.All() {
 		if format := (*FormatError)(nil); errors.As(err, &format) {
@@ -32,9 +34,16 @@ func Repair(r io.Reader, w io.Writer, lim Limits) (kept int, left string, err er
 			out.endOpen(x)
 		}
 	}
-	if left == "" {
-		left = rd.Cut()
+	var lost []string
+	if rd.salvage.first != nil {
+		lost = append(lost, rd.salvage.String(rd.ledger))
 	}
+	for _, s := range []string{left, rd.Cut()} {
+		if s != "" {
+			lost = append(lost, s)
+		}
+	}
+	left = strings.Join(lost, "; ")
 	if e := rd.End(); e != nil {
 		end.At, end.Error = e.At, e.Error
 	}

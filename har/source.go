@@ -23,6 +23,7 @@ type source struct {
 	line       int   // number of the last line given out
 	err        error // what r ended with
 	packed     string
+	frames     *frameReader // nil: not zstd
 }
 
 type countingReader struct {
@@ -62,6 +63,7 @@ func openSource(r io.Reader, lim Limits, live bool) (*source, error) {
 		if unpacked == nil {
 			break
 		}
+		s.frames, _ = unpacked.(*frameReader)
 		if s.packed == "" {
 			s.packed = name
 		} else {
@@ -187,7 +189,19 @@ func (s *source) bounded() error {
 func (s *source) longLine() error { return s.limit("a line of at most %d bytes", int64(s.lim.Line)) }
 
 func (s *source) limit(want string, n int64) error {
-	return &FormatError{Line: s.line + 1, Want: fmt.Sprintf(want, n), Err: errors.New("more is not read from a file that nobody vouches for")}
+	return &FormatError{Line: s.line + 1, Want: fmt.Sprintf(want, n), Err: errUnvouched}
+}
+
+// errUnvouched ends the reading of what is beyond a limit.
+var errUnvouched = errors.New("more is not read from a file that nobody vouches for")
+
+// resume goes on behind a damaged zstd frame, and tells whether it can.
+func (s *source) resume() bool {
+	if s.frames == nil || s.err == nil || s.err == io.EOF || s.file.err != nil || !s.frames.resume() {
+		return false
+	}
+	s.start, s.end, s.err = 0, 0, nil
+	return true
 }
 
 // torn tells whether the file broke off where it could not be unpacked any further.

@@ -102,6 +102,26 @@ func (f *frameReader) frameEnd(err error) {
 	f.err = err
 }
 
+// resume goes on with the next frame behind damage, wherever that is, and tells whether there is one. A frame that merely looks like
+// one does not have the checksum.
+func (f *frameReader) resume() bool {
+	if f.err == nil || f.err == io.EOF || f.err == io.ErrUnexpectedEOF {
+		return false
+	}
+	for {
+		b, err := f.in.in.Peek(4)
+		if err != nil {
+			return false
+		}
+		if binary.LittleEndian.Uint32(b) == zstdMagic {
+			break
+		}
+		f.in.in.Discard(1)
+	}
+	f.held, f.next, f.open, f.err = f.held[:0], 0, false, nil
+	return true
+}
+
 // A frameInput gives one zstd frame (RFC 8878 section 3.1.1) and then io.EOF. It knows by the block headers where the frame
 // ends, and so whether the file broke off within it.
 type frameInput struct {

@@ -188,9 +188,24 @@ func (w *Writer) write(x *Exchange, at place, p *progress, before extent, more b
 	return w.err
 }
 
-// copyLine writes a line as it stands in another cassette.
-func (w *Writer) copyLine(raw []byte, l *line) {
-	w.buf = append(append(w.room(), raw...), '\n')
+// copyLine writes a line as it stands in another cassette, but for its place where that is another.
+func (w *Writer) copyLine(raw []byte, l *line, m moved) {
+	x := *l.x
+	if m.note != "" {
+		x.Notes = append(slices.Clip(x.Notes), m.note)
+	}
+	if m.seq || m.note != "" {
+		p := part{x: &x, more: l.kind == moreLine, request: x.Request, response: x.Response, method: x.Method != "" || x.URL != "",
+			status: x.Status != 0 || x.MediaType != "", off: true, last: true, allBytes: len(x.Response.Raw)}
+		if l.kind == moreLine && l.endOffOK {
+			p.allBytes = -1
+		} else if l.kind == moreLine {
+			p.allBytes = x.EndOff
+		}
+		w.buf = appendPart(w.room(), &p)
+	} else {
+		w.buf = append(append(w.room(), raw...), '\n')
+	}
 	if l.kind == firstLine {
 		w.end.Exchanges++
 		if l.x.Seq == 1 {

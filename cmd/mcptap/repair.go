@@ -15,8 +15,9 @@ func (a *app) repairCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repair FILE",
 		Short: "copy what is whole in a torn or damaged recording",
-		Long: `Repair writes a new cassette with every exchange that can still be read in FILE and an end line that says so; FILE
-itself stays as it is. It prints the new file's name.`,
+		Long: `Repair writes a new cassette with every exchange that can still be read in FILE, also behind damage, and an end line
+that says so; FILE itself stays as it is. An exchange that was under way at a damaged place is cut there: what follows of it may
+lack a part. It says what was kept and what was lost, and prints the new file's name.`,
 		Example: `  mcptap repair session.mcptap --out whole.mcptap`,
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
