@@ -132,6 +132,21 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// A stream that is resumed behind another event than it was recorded is served, and that is said.
+func TestResumedElsewhere(t *testing.T) {
+	resume := func(id string) string { return "GET /mcp HTTP/1.1\r\nLast-Event-ID: " + id + "\r\n\r\n" }
+	for id, want := range map[string][]string{
+		"5": nil,
+		"4": {`exchange 1: it resumed behind event "5", the client asks for what is behind "4": events between the two are not served`},
+	} {
+		var notices []string
+		p := &Player{Exchanges: []*har.Exchange{taped(1, resume("5"), har.EndKeep, ok("six"))}, Notice: func(s string) { notices = append(notices, s) }}
+		if got := each(t, p, resume(id)); !slices.Equal(got, []string{"six"}) || !slices.Equal(notices, want) {
+			t.Errorf("resumed behind %s: got %q, notices %q", id, got, notices)
+		}
+	}
+}
+
 func TestMiss(t *testing.T) {
 	exchanges := []*har.Exchange{
 		taped(1, post(call("1", "tools/call", `{"name":"echo","arguments":{"text":"ping","n":[1,2]}}`)), har.EndKeep, ok("{}")),

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -44,8 +45,17 @@ func (p *Player) take(q *request, at time.Time) (r *recording, patch []edit, mis
 	if loosely {
 		p.notice("exchange %d: the recorded client says of itself something else", r.x.N)
 	}
+	if was, now := lastEvent(r.affinity), lastEvent(q.affinity); was != now {
+		p.notice("exchange %d: it resumed behind event %q, the client asks for what is behind %q: events between the two are not served", r.x.N, clip(was), clip(now))
+	}
 	p.patched(r, patch)
 	return r, patch, nil
+}
+
+// lastEvent is the Last-Event-ID of an affinity.
+func lastEvent(affinity string) string {
+	_, event, _ := strings.Cut(affinity, "\n")
+	return event
 }
 
 // takes marks r as served. The caller holds p.mu.

@@ -6,11 +6,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // create makes a new file for writing. An existing one is never overwritten.
 func create(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if folder := filepath.Dir(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, &trouble{fmt.Errorf("%s: there is no folder %s", name, folder), "make the folder first: mkdir -p " + folder}
+	}
 	if err != nil {
 		return nil, fileTrouble(name, err)
 	}
