@@ -55,7 +55,9 @@ func TestUnreadMessages(t *testing.T) {
 // TestLimitsAreInconclusive: what the analysis does not read is not held against the server, whatever the policy.
 func TestLimitsAreInconclusive(t *testing.T) {
 	deep := js("200 OK", success("2", `{"a":`+strings.Repeat("[", 300)+strings.Repeat("]", 300)+"}"))
-	for name, resp := range map[string]string{"deep": deep, "unpacks to too much": js("200 OK", bomb(), "content-encoding: gzip\r\n")} {
+	deepEvent := sse(event(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`) + event(success("2", `{"a":`+strings.Repeat("[", 300)+strings.Repeat("]", 300)+"}")))
+	for name, resp := range map[string]string{"deep": deep, "unpacks to too much": js("200 OK", bomb(), "content-encoding: gzip\r\n"), "deep event": deepEvent,
+		"long event": sse(event(success("2", `{"a":"`+strings.Repeat("x", 64<<20)+`"}`)))} {
 		r := analyzed(t, in(handshake(), calling("tools/call", 2, resp)), Recommended, "ts-2.4.0", "go-1.8.0")
 		for policy, v := range r.Exchanges[2].Verdicts {
 			if v.Verdict != "inconclusive" {
