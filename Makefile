@@ -6,7 +6,7 @@ DIR      ?= capture/pcap/testdata
 PACKAGES  = interop/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: build test race lint fuzz bench golden demo interop matrix oracle law4 load help
+.PHONY: build test race lint fuzz bench golden demo interop matrix oracle law4 load long help
 
 build: ## build bin/mcptap
 	$(GO) build -o bin/mcptap ./cmd/mcptap
@@ -43,6 +43,9 @@ load: ## a built mcptap under load on loopback: are all bytes relayed and kept, 
 
 oracle: ## compare import with tshark on every capture below DIR (the project's own)
 	$(GO) run ./oracle $(DIR)
+
+long: ## import captures of 4.3 GiB: is all of it counted, in less than 100 MiB
+	MCPTAP_LONG=4400 $(GO) test -count=1 -timeout 60m -v -run TestImportOfALongCapture ./cmd/mcptap
 
 law4: $(PACKAGES) ## compare recordings of real clients with packet captures of the same runs (root, tcpdump)
 	MCPTAP_LAW4=1 $(GO) test -count=1 -run TestCaptureOfALiveRun ./interop

@@ -315,11 +315,16 @@ func (a *app) progress(name string, f io.Closer, r *pcap.Reader) (stop func()) {
 				return
 			case <-tick.C:
 				at, _ := file.Seek(0, io.SeekCurrent)
-				rate := float64(at) / time.Since(began).Seconds()
-				left := time.Duration(float64(info.Size()-at) / max(rate, 1) * float64(time.Second))
-				fmt.Fprintf(a.stderr, "\r\x1b[K%s: %d%%, %.0f MB/s, %s left", oneLine(name), 100*at/max(info.Size(), 1), rate/1e6, left.Round(time.Second))
+				fmt.Fprintf(a.stderr, "\r\x1b[K%s", progressText(name, at, info.Size(), time.Since(began)))
 			}
 		}
 	}()
 	return func() { close(done); <-gone }
+}
+
+// progressText says how far the reading of a file of that size is, and how long the rest will take at the rate so far.
+func progressText(name string, at, size int64, took time.Duration) string {
+	rate := float64(at) / max(took, time.Millisecond).Seconds()
+	left := time.Duration(float64(max(size-at, 0)) / max(rate, 1) * float64(time.Second))
+	return fmt.Sprintf("%s: %d%%, %.0f MB/s, %s left", name, 100*min(at, size)/max(size, 1), rate/1e6, left.Round(time.Second))
 }

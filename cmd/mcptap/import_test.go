@@ -302,6 +302,39 @@ func TestImportHAROfOurs(t *testing.T) {
 	}
 }
 
+// How far the reading is stands on a terminal, and nowhere else.
+func TestProgress(t *testing.T) {
+	for _, tt := range []struct {
+		at, size int64
+		took     time.Duration
+		want     string
+	}{
+		{50e6, 200e6, time.Second, "a.pcap: 25%, 50 MB/s, 3s left"},
+		{200e6, 200e6, 4 * time.Second, "a.pcap: 100%, 50 MB/s, 0s left"},
+		{300e6, 200e6, time.Second, "a.pcap: 100%, 300 MB/s, 0s left"}, // it grew
+		{0, 0, 0, "a.pcap: 0%, 0 MB/s, 0s left"},
+	} {
+		if got := progressText("a.pcap", tt.at, tt.size, tt.took); got != tt.want {
+			t.Errorf("%d of %d in %s: %q, want %q", tt.at, tt.size, tt.took, got, tt.want)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/a.pcap", capturedBytes(""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.Create(dir + "/stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	if code := run([]string{"import", dir + "/a.pcap", "--dry-run"}, nil, said, said, nil); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	if text, _ := os.ReadFile(dir + "/stderr"); len(text) == 0 || bytes.ContainsAny(text, "\r\x1b") {
+		t.Errorf("a file got %q", text)
+	}
+}
+
 func TestImportKeylog(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("keys", []byte("# none\n"), 0o600); err != nil {
