@@ -104,14 +104,13 @@ type analysis struct {
 	facts         []*facts // those that are judged, by n
 	connects      []*connect
 	conversations []*conversation
-	byN           map[int]*facts
 	chosen        []*Policy
 	findings      []Finding
 	lastJudged    [oauth + 1]judged // of each class
 }
 
 func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
-	a := &analysis{chosen: chosen, byN: make(map[int]*facts, len(all))}
+	a := &analysis{chosen: chosen, facts: make([]*facts, 0, len(all))}
 	mcp := map[string]bool{}
 	servers := map[string]bool{}
 	for _, f := range all {
@@ -126,7 +125,7 @@ func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
 		if !mcp[f.origin] && !o.AllHTTP && !astray {
 			continue
 		}
-		a.facts, a.byN[f.n] = append(a.facts, f), f
+		a.facts = append(a.facts, f)
 		switch {
 		case f.class != other && f.class != oauth && mcp[f.origin]:
 			j.join(f)
@@ -148,6 +147,15 @@ func newAnalysis(all []*facts, chosen []*Policy, o Options) *analysis {
 	a.conversations = converse(a.connects)
 	a.blame()
 	return a
+}
+
+// numbered gives the exchange with number n, nil if it is not judged.
+func (a *analysis) numbered(n int) *facts {
+	i, found := slices.BinarySearchFunc(a.facts, n, func(f *facts, n int) int { return cmp.Compare(f.n, n) })
+	if !found {
+		return nil
+	}
+	return a.facts[i]
 }
 
 // attach gives exchanges that are no MCP messages, such as those of OAuth, to the connect of the same client that was

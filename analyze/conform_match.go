@@ -185,7 +185,7 @@ func (m *shapeMatch) members(at int, s *shape, in set) int {
 	end := wire.WalkObject(m.text, at, func(name []byte, at int) int {
 		end := -1
 		key := name
-		if bytes.IndexByte(name, '\\') >= 0 {
+		if slices.Contains(name, '\\') {
 			key = []byte(unescaped(slices.Concat([]byte(`"`), name, []byte(`"`))))
 		}
 		for i := range s.rows {

@@ -92,7 +92,7 @@ func (f *facts) conformRequest(o *observer, v *har.View, body []byte, rpc *wire.
 		return
 	}
 	k := f.conform()
-	h := &v.Request.Head
+	h := v.Request
 	k.methodIs, k.nameIs = o.text(h.Get("Mcp-Method")), o.text(headerText(h.Get("Mcp-Name")))
 	k.rpc20 = rpc.Version == "2.0"
 	k.readParams(o, f, rpc)

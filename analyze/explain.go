@@ -71,7 +71,7 @@ func Explain(exchanges iter.Seq2[*har.Exchange, error], n int, o Options) (e *Ex
 	}
 	a := newAnalysis(all, chosen, o)
 	a.take(client)
-	f := a.byN[n]
+	f := a.numbered(n)
 	if f == nil {
 		return nil, false, nil
 	}

@@ -126,7 +126,7 @@ func (a *analysis) find() []Finding {
 	}
 	a.findHolds()
 	a.findBridges()
-	a.findings = a.withConformance(merge(withoutEffects(a.findings), a.byN), conformanceRules())
+	a.findings = a.withConformance(merge(withoutEffects(a.findings), a.numbered), conformanceRules())
 	for i := range a.findings {
 		a.findings[i].Message = oneLine(a.findings[i].Message)
 	}
@@ -143,7 +143,7 @@ const (
 )
 
 // merge makes one finding of those that say the same of several exchanges of one conversation: same ID, method and status.
-func merge(all []Finding, byN map[int]*facts) []Finding {
+func merge(all []Finding, numbered func(int) *facts) []Finding {
 	type key struct {
 		id, method, severity, fault string
 		conv                        *conversation
@@ -153,7 +153,7 @@ func merge(all []Finding, byN map[int]*facts) []Finding {
 	more := map[int]int{}
 	var out []Finding
 	for _, x := range all {
-		f := byN[x.Exchanges[0]]
+		f := numbered(x.Exchanges[0])
 		k := key{x.ID, f.what(), x.Severity, x.Fault, nil, f.status}
 		if f.connect != nil {
 			k.conv = f.connect.conv

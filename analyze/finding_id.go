@@ -77,7 +77,7 @@ func (a *analysis) findExchange(c *connect) {
 	}
 	a.findUnanswered(c)
 	for _, lost := range c.strays {
-		f := a.byN[lost.n]
+		f := a.numbered(lost.n)
 		if len(asked[lost.key]) > 0 {
 			t := saying("reply-twice")
 			t.message = fmt.Sprintf("the stream of exchange %d carried a reply to id %s, which had been answered", f.n, idText(lost.key))

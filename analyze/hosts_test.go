@@ -213,10 +213,10 @@ func TestHosts(t *testing.T) {
 		for _, c := range r.checks(a) {
 			got, rule := "", ""
 			if c.n == 0 {
-				d := p.predict(a.byN[c.of].connect)
+				d := p.predict(a.numbered(c.of).connect)
 				got, rule = string(d.Outcome), d.Rule
 			} else {
-				v := p.judge(a.byN[c.n])
+				v := p.judge(a.numbered(c.n))
 				got, rule = v.Verdict, v.Rule
 			}
 			if c.want != nil && !slices.Contains(c.want, got) || slices.Contains(c.not, got) {

@@ -48,7 +48,7 @@ func (o *observer) observe(x *har.Exchange) *facts {
 		f.head.past = pastFacts{name, o.text(to.Scheme + "://" + to.Host)}
 	}
 	f.readIfClosed(v)
-	f.readLax(v)
+	f.readLax(o, v)
 	f.mcp = f.mcp || f.looksMCP()
 	f.shareHead(o.sharedHead())
 	return f
@@ -160,9 +160,9 @@ func (f *facts) readAnswer(o *observer, x *har.Exchange, v *har.View) {
 		}
 		return
 	}
-	h := &v.Response.Head
+	h := v.Response
 	f.status, f.reason, f.headBytes = h.Status, o.text(h.Reason), h.Len
-	f.mediaType, f.media = mediaOf(h)
+	f.mediaType, f.media = mediaOf(&h.Head)
 	f.served = servedBy(h)
 	f.encoding = o.text(h.Get("Content-Encoding"))
 	f.retry, f.challenge, f.issued = o.text(h.Get("Retry-After")), o.text(h.Get("WWW-Authenticate")), o.text(h.Get("Mcp-Session-Id"))
@@ -170,7 +170,7 @@ func (f *facts) readAnswer(o *observer, x *har.Exchange, v *har.View) {
 	if p := h.Proto; p != "HTTP/1.1" && p != "HTTP/1.0" && p != "HTTP/2.0" && p != "HTTP/0.9" {
 		f.faults = append(slices.Clone(f.faults), "unknown HTTP version")
 	}
-	if at := mediaFault(x.Response.Raw[v.Response.Off:], h); at {
+	if at := mediaFault(x.Response.Raw[v.Response.Off:], &h.Head); at {
 		f.faults = append(slices.Clone(f.faults), spacedMedia)
 	}
 	if loc := h.Get("Location"); loc != "" && h.Status/100 == 3 {

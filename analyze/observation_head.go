@@ -112,11 +112,14 @@ func (f *facts) readMismatch(v *har.View, rpc *wire.RPC) {
 		return
 	}
 	body := v.RequestBody()
-	compare := func(header string, text []byte, base int, path ...string) bool {
+	compare := func(header, known string, text []byte, base int, path ...string) bool {
+		sent, there := m.Lookup(header)
+		if sent = plainField(sent); !there || sent == known && known != "" && len(known) < maxText {
+			return false
+		}
 		member := wire.Lookup(text, path...)
 		said, ok := member.String()
-		sent, there := m.Lookup(header)
-		if sent = plainField(sent); !ok || !there || sent == said {
+		if !ok || sent == said {
 			return false
 		}
 		at, ok := v.At(wire.ToServer, wire.Span{Off: base + member.Off, Len: len(member.Raw)})
@@ -131,8 +134,8 @@ func (f *facts) readMismatch(v *har.View, rpc *wire.RPC) {
 	default:
 		name = ""
 	}
-	_ = compare("Mcp-Method", body, 0, "method") || name != "" && compare("Mcp-Name", rpc.Params.Raw, rpc.Params.Off, name) ||
-		compare("MCP-Protocol-Version", rpc.Params.Raw, rpc.Params.Off, "_meta", "io.modelcontextprotocol/protocolVersion")
+	_ = compare("Mcp-Method", rpc.Method, body, 0, "method") || name != "" && compare("Mcp-Name", "", rpc.Params.Raw, rpc.Params.Off, name) ||
+		compare("MCP-Protocol-Version", r.version, rpc.Params.Raw, rpc.Params.Off, "_meta", "io.modelcontextprotocol/protocolVersion")
 }
 
 // plainField undoes the encoding of a value that no header field may hold as it is (revision 2026-07-28).

@@ -14,6 +14,7 @@ type observer struct {
 	texts     map[string]string
 	addresses map[string]address
 	heads     map[headFacts]*headFacts
+	lax       map[laxKey]laxReading
 	view      har.View // of the exchange at hand
 	head      headFacts
 }
@@ -22,7 +23,7 @@ type observer struct {
 const maxShared = 1 << 13
 
 func newObserver() *observer {
-	return &observer{texts: map[string]string{}, addresses: map[string]address{}, heads: map[headFacts]*headFacts{}}
+	return &observer{texts: map[string]string{}, addresses: map[string]address{}, heads: map[headFacts]*headFacts{}, lax: map[laxKey]laxReading{}}
 }
 
 // text is clip, with one copy for equal texts.

@@ -78,7 +78,7 @@ func numberOf(key string) (float64, bool) {
 }
 
 // readLax reads the answer as the lenient readers do, and keeps what comes out differently.
-func (f *facts) readLax(v *har.View) {
+func (f *facts) readLax(o *observer, v *har.View) {
 	if v.Response == nil || f.limit != "" || f.answer == 0 || f.answer&(f.answer-1) != 0 || f.class == other {
 		return
 	}
@@ -96,7 +96,7 @@ func (f *facts) readLax(v *har.View) {
 	}
 	for by := byGoSDK; by <= byMCPGo; by++ {
 		l := laxReading{by: by, f: f, whole: f.answer == whole}
-		l.read(body)
+		o.readLaxly(&l, body)
 		if !l.differs() {
 			continue
 		}
@@ -106,6 +106,42 @@ func (f *facts) readLax(v *har.View) {
 		c.reply.at, c.reply.text, c.reply.gone, c.reply.toolErr = f.reply.at, f.reply.text, f.reply.gone, f.reply.toolErr
 		f.lax[by] = &c
 	}
+}
+
+// A laxKey is all that a lenient reading rests on.
+type laxKey struct {
+	by     reader
+	class  class
+	media  set
+	status int
+	whole  bool
+	ids    string
+	body   string
+}
+
+// maxLax bounds the readings that an observer keeps, and the body of each: handshakes, which servers answer alike.
+const (
+	maxLax     = 64
+	maxLaxBody = 4 << 10
+)
+
+// readLaxly fills l from the body, or as an equal answer was read before.
+func (o *observer) readLaxly(l *laxReading, body []byte) {
+	f := l.f
+	if len(body) == 0 || len(body) > maxLaxBody {
+		l.read(body)
+		return
+	}
+	key := laxKey{l.by, f.class, f.media, f.status, l.whole, strings.Join(f.req.keys(), "\x00"), string(body)}
+	if was, ok := o.lax[key]; ok {
+		l.kind, l.via, l.msg, l.eventID = was.kind, was.via, was.msg, was.eventID
+		return
+	}
+	l.read(body)
+	if len(o.lax) == maxLax {
+		clear(o.lax)
+	}
+	o.lax[key] = laxReading{kind: l.kind, via: l.via, msg: l.msg, eventID: l.eventID}
 }
 
 // plainReply tells whether the answer is one that every reader takes in the same way.

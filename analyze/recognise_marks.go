@@ -32,7 +32,7 @@ func firstMember(body []byte) set {
 }
 
 // headerMarks reads the marks of a request's header.
-func headerMarks(h *wire.Head) set {
+func headerMarks(h *wire.Message) set {
 	var s set
 	if stream, _, ok := strings.Cut(h.Get("Accept"), "application/json"); ok && strings.Contains(stream, "text/event-stream") {
 		s |= streamFirst
@@ -143,7 +143,7 @@ func (v *conversation) answers(k *serverMark) bool {
 }
 
 // servedBy finds the mark of a library in a response's header, nil if there is none.
-func servedBy(h *wire.Head) *serverMark {
+func servedBy(h *wire.Message) *serverMark {
 	for _, k := range knownClients().Servers {
 		for name, pattern := range k.Headers {
 			if value, ok := h.Lookup(name); ok && matches(pattern, value) {

@@ -18,7 +18,7 @@ func (f *facts) readRequest(o *observer, v *har.View) {
 	if v.Request == nil {
 		return
 	}
-	h := &v.Request.Head
+	h := v.Request
 	f.httpMethod = o.text(h.Method)
 	r := &f.req
 	r.header, r.session = o.text(h.Get("MCP-Protocol-Version")), o.text(h.Get("Mcp-Session-Id"))

@@ -89,13 +89,13 @@ func TestMutations(t *testing.T) {
 		if n == 0 {
 			n = len(r.scene)
 		}
-		cases = append(cases, exchange{r.name, a.byN[n]})
+		cases = append(cases, exchange{r.name, a.numbered(n)})
 	}
 	for _, v := range vectors(t) {
 		scene, n := v.scene(t)
-		byN := factsOf(scene).byN
-		for ; byN[n] != nil; n++ {
-			cases = append(cases, exchange{fmt.Sprint(v.Name, " ", n), byN[n]})
+		a := factsOf(scene)
+		for ; a.numbered(n) != nil; n++ {
+			cases = append(cases, exchange{fmt.Sprint(v.Name, " ", n), a.numbered(n)})
 		}
 	}
 	for name, f := range hostExchanges(t) {
@@ -108,7 +108,7 @@ func TestMutations(t *testing.T) {
 			all = append(all, observe(x))
 		}
 		a := newAnalysis(all, nil, Options{})
-		cases = append(cases, exchange{r.name, a.byN[len(xs)]})
+		cases = append(cases, exchange{r.name, a.numbered(len(xs))})
 	}
 	for _, p := range Policies() {
 		own := ownRules(t, p.Name)

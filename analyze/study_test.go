@@ -106,8 +106,8 @@ func studyJudges(t *testing.T) map[string]func(*Policy) Verdict {
 		judges[v.Name] = func(p *Policy) Verdict {
 			scene, n := v.scene(t)
 			a := factsOf(scene)
-			got := p.judge(a.byN[n])
-			if next := a.byN[n+1]; next != nil && goesOn(got) && !strings.HasPrefix(got.Verdict, "corrective-retry") {
+			got := p.judge(a.numbered(n))
+			if next := a.numbered(n + 1); next != nil && goesOn(got) && !strings.HasPrefix(got.Verdict, "corrective-retry") {
 				got = p.judge(next)
 			}
 			return got

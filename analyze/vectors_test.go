@@ -184,8 +184,8 @@ func TestVectors(t *testing.T) {
 					t.Fatalf("%s: there is no policy %s", v.Name, name)
 				}
 				known[name] = true
-				got := p.judge(a.byN[n])
-				if next := a.byN[n+1]; next != nil && verdict != got.Verdict && goesOn(got) {
+				got := p.judge(a.numbered(n))
+				if next := a.numbered(n + 1); next != nil && verdict != got.Verdict && goesOn(got) {
 					got = p.judge(next)
 				}
 				if got.Verdict != verdict {

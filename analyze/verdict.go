@@ -22,8 +22,9 @@ type Verdict struct {
 // search: what comes after it must not be guessed.
 func (p *Policy) judge(f *facts) Verdict {
 	f = f.seenBy(p)
+	truths := f.truths()
 	for _, x := range p.byClass[f.class] {
-		switch x.match.eval(f, p) {
+		switch x.match.evalWith(f, p, truths) {
 		case har.True:
 			v := Verdict{Verdict: x.Verdict, Rule: x.ID, Tentative: x.Tentative, Error: x.Error, Why: x.because(f), Level: x.Level, Source: x.Source}
 			if x.versioned {

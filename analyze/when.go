@@ -55,7 +55,8 @@ type When struct {
 // A matcher is a When in the form in which it is evaluated. A mask of 0 means any.
 type matcher struct {
 	compiled bool
-	flags    bool // one of the flags is asked for
+	asked    flagSet // flags that are asked for
+	wanted   flagSet // those of them that must be true
 	class    set
 
 	transport, answer, media, reply, via, event, endpoint, era, offer, list set
@@ -66,9 +67,6 @@ type matcher struct {
 	methods           []string
 	encoding, framing []string
 	accepted          har.Tri
-
-	session, again, probeID, followed, rpc20, gone, toolErr, resumable, decoded, mislabelled har.Tri
-	elsewhere, otherSession, challenged, namesLegacy, readableCode, badEvent, batch, idNull  har.Tri
 }
 
 type statusRange struct{ from, to int }
@@ -76,18 +74,18 @@ type statusRange struct{ from, to int }
 func (w *When) compile() (matcher, error) {
 	m := matcher{
 		compiled: true, headOver: w.HeadOver, codes: w.Code, methods: w.Method, encoding: w.Encoding, framing: w.Framing, accepted: tri(w.Accepted),
-		session: tri(w.Session), again: tri(w.Again), probeID: tri(w.ProbeID), followed: tri(w.Followed),
-		rpc20: tri(w.RPC20), gone: tri(w.SaysSessionGone), toolErr: tri(w.ToolError), resumable: tri(w.Resumable),
-		decoded: tri(w.Decoded), mislabelled: tri(w.Mislabelled), elsewhere: tri(w.Elsewhere),
-		otherSession: tri(w.OtherSession), challenged: tri(w.Challenged), namesLegacy: tri(w.NamesLegacy),
-		readableCode: tri(w.ReadableCode), badEvent: tri(w.BadEventFirst), batch: tri(w.Batch), idNull: tri(w.IDNull),
 	}
 	if len(w.Class) == 0 {
 		return m, fmt.Errorf("when: want a class")
 	}
-	for _, t := range []har.Tri{m.session, m.again, m.probeID, m.followed, m.rpc20, m.gone, m.toolErr, m.resumable, m.decoded, m.mislabelled,
-		m.elsewhere, m.otherSession, m.challenged, m.namesLegacy, m.readableCode, m.badEvent, m.batch, m.idNull} {
-		m.flags = m.flags || t != har.Unknown
+	for i, b := range [...]*bool{w.Session, w.Again, w.ProbeID, w.Followed, w.RPC20, w.SaysSessionGone, w.ToolError, w.Resumable, w.Decoded,
+		w.Mislabelled, w.Elsewhere, w.OtherSession, w.Challenged, w.NamesLegacy, w.ReadableCode, w.BadEventFirst, w.Batch, w.IDNull} {
+		if b != nil {
+			m.asked |= 1 << i
+		}
+		if b != nil && *b {
+			m.wanted |= 1 << i
+		}
 	}
 	for _, c := range []struct {
 		name  string
@@ -156,12 +154,18 @@ func parseStatus(s string) (statusRange, error) {
 }
 
 // eval tells whether the conditions hold: har.Unknown if that hangs on something that was not captured.
-func (m *matcher) eval(f *facts, p *Policy) har.Tri {
+func (m *matcher) eval(f *facts, p *Policy) har.Tri { return m.evalWith(f, p, f.truths()) }
+
+// evalWith is eval with the flags of the facts.
+func (m *matcher) evalWith(f *facts, p *Policy, flags flagSet) har.Tri {
 	if m.class&(1<<f.class) == 0 || m.methods != nil && !slices.Contains(m.methods, f.req.method) {
 		return har.False
 	}
+	if (flags^m.wanted)&m.asked != 0 {
+		return har.False
+	}
 	res := m.evalSets(f)
-	if res == har.False || m.evalFlags(f) == har.False || m.evalTexts(f) == har.False {
+	if res == har.False || m.evalTexts(f) == har.False {
 		return har.False
 	}
 	if m.status != nil {
@@ -209,6 +213,9 @@ func not(t har.Tri) har.Tri {
 // evalSets compares the facts that are sets.
 func (m *matcher) evalSets(f *facts) har.Tri {
 	res := known(m.answer, f.answer, anyAnswer)
+	if res == har.False {
+		return res
+	}
 	if m.media != 0 {
 		res = and(res, known(m.media, f.media, anyMedia))
 	}
@@ -296,28 +303,20 @@ func (f *facts) readsCode() bool {
 	return f.status >= 300 || f.kind == replyError || f.kind == replyInvalid && f.media != mediaStream
 }
 
-func (m *matcher) evalFlags(f *facts) har.Tri {
-	if !m.flags {
-		return har.True
-	}
-	for _, c := range [...]struct {
-		want har.Tri
-		is   bool
-	}{
-		{m.session, f.req.session != ""}, {m.again, f.again}, {m.probeID, f.req.probeID}, {m.followed, f.followed != nil},
-		{m.rpc20, f.reply.rpc20}, {m.gone, f.reply.gone}, {m.toolErr, f.reply.toolErr}, {m.resumable, f.eventID},
-		{m.decoded, f.undecoded == ""}, {m.mislabelled, f.mislabelled},
-		{m.elsewhere, f.elsewhere()},
-		{m.otherSession, f.otherSession()}, {m.challenged, f.challenge != ""},
-		{m.namesLegacy, f.namesLegacy()},
-		{m.readableCode, f.reply.codeOK}, {m.badEvent, f.badEvent},
-		{m.batch, f.batch}, {m.idNull, f.reply.idState == "null"},
-	} {
-		if c.want == har.True && !c.is || c.want == har.False && c.is {
-			return har.False
+// A flagSet has one bit for each condition that is true or false and always known, in the order of compile.
+type flagSet uint32
+
+// truths gives those that are true.
+func (f *facts) truths() flagSet {
+	var all flagSet
+	for i, is := range [...]bool{f.req.session != "", f.again, f.req.probeID, f.followed != nil, f.reply.rpc20, f.reply.gone, f.reply.toolErr, f.eventID,
+		f.undecoded == "", f.mislabelled, f.elsewhere(), f.otherSession(), f.challenge != "", f.namesLegacy(), f.reply.codeOK, f.badEvent, f.batch,
+		f.reply.idState == "null"} {
+		if is {
+			all |= 1 << i
 		}
 	}
-	return har.True
+	return all
 }
 
 // otherSession tells whether the answer names another session than the request.

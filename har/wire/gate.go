@@ -331,8 +331,8 @@ func Select(text []byte, names []string, found []Member) {
 		if bytes.IndexByte(name, '\\') >= 0 {
 			name = unescapeName(name)
 		}
-		for i := range names {
-			if string(name) == names[i] && end > at {
+		for i, want := range names {
+			if len(want) == len(name) && string(name) == want && end > at {
 				found[i] = Member{Raw: text[at:end:end], Off: at}
 			}
 		}

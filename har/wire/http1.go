@@ -79,6 +79,7 @@ type Message struct {
 	Faults   []string // those of the head, the body and the trailers
 
 	whole [1]Span // room for Body, of which most messages have one span
+	names uint64  // nameBit of each field's name; 0: not known
 }
 
 // A Piece is a run of fed bytes that belongs to one exchange. The pieces returned by one Feed lie side by side and

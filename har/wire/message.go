@@ -66,7 +66,32 @@ func (m *Message) read(raw []byte, off int, d Dir, method string, closed bool) (
 	}
 	m.Complete = !r.inBody && m.Framing != Unframable || closed && m.Framing == ByClose
 	m.Faults = f.names()
+	for i := range m.Fields {
+		m.names |= nameBit(m.Fields[i].Name)
+	}
 	return m.End, true
+}
+
+// Lookup is that of the head. Most names that are asked for are not there, which it sees at once.
+func (m *Message) Lookup(name string) (string, bool) {
+	if m.names != 0 && m.names&nameBit(name) == 0 {
+		return "", false
+	}
+	return m.Head.Lookup(name)
+}
+
+// Get is that of the head.
+func (m *Message) Get(name string) string {
+	v, _ := m.Lookup(name)
+	return v
+}
+
+// nameBit is one bit for a field's name in any case. Names that differ may have the same.
+func nameBit(name string) uint64 {
+	if name == "" {
+		return 1
+	}
+	return 1 << ((uint(len(name))*5 + uint(name[0]|0x20)) % 64)
 }
 
 // wholeLines leaves out what is behind the last line end: of an unfinished line nothing can be said yet.

@@ -40,14 +40,29 @@ func ValueEnd(text []byte, at int) int {
 }
 
 func stringEnd(text []byte, at int) int {
-	for at++; at < len(text); at++ {
+	at++
+	const short = 24 // most names and many values: found sooner byte by byte
+	for end := min(len(text), at+short); at < end; at++ {
+		switch text[at] {
+		case '"':
+			return at + 1
+		case '\\':
+			return longStringEnd(text, at)
+		}
+	}
+	return longStringEnd(text, at)
+}
+
+// longStringEnd is stringEnd from inside the string on, at no byte that is escaped.
+func longStringEnd(text []byte, at int) int {
+	for from := at; at < len(text); at++ {
 		n := bytes.IndexByte(text[at:], '"')
 		if n < 0 {
 			return len(text)
 		}
 		at += n
 		slashes := 0
-		for text[at-1-slashes] == '\\' {
+		for at-1-slashes >= from && text[at-1-slashes] == '\\' {
 			slashes++
 		}
 		if slashes%2 == 0 {
