@@ -28,7 +28,7 @@ func TestCauseOfOAuth(t *testing.T) {
 	} {
 		var got []int
 		for _, x := range analyzed(t, c.scene).Exchanges {
-			got = append(got, x.Observation.Cause)
+			got = append(got, x.Observation().Cause)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

@@ -104,9 +104,9 @@ func (r *Report) course(c *Conversation) string {
 		if x.Conversation != c.ID || len(steps) == 6 {
 			continue
 		}
-		answer := x.Observation.End
-		if x.Observation.Status > 0 {
-			answer = fmt.Sprint(x.Observation.Status)
+		answer := x.Observation().End
+		if x.Observation().Status > 0 {
+			answer = fmt.Sprint(x.Observation().Status)
 		}
 		steps = append(steps, fmt.Sprintf("%s %s", x.Class, answer))
 	}
@@ -150,7 +150,7 @@ func deed(word, version string, o Observed, xs []*Exchange) (missing string) {
 		return ""
 	case "corrective-retry":
 		if !slices.ContainsFunc(xs, func(x *Exchange) bool {
-			return x.Class == "probe" && x.Observation.Retry && (version == "" || x.Observation.Version == version)
+			return x.Class == "probe" && x.Observation().Retry && (version == "" || x.Observation().Version == version)
 		}) {
 			return "the client sent no second probe of that kind"
 		}
@@ -181,7 +181,7 @@ func consequence(word string, o Observed, then []*Exchange) (missing string) {
 		if !has(func(x *Exchange) bool { return x.Class == "initialize" }) {
 			return "the client did not initialize again"
 		}
-		if word == "reinitialize+retry-once" && !has(func(x *Exchange) bool { return x.Observation.Retry }) {
+		if word == "reinitialize+retry-once" && !has(func(x *Exchange) bool { return x.Observation().Retry }) {
 			return "the client did not send its request again"
 		}
 	case "resume":

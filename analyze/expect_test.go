@@ -13,7 +13,7 @@ func reportOf(outcome Outcome, version string, what ...string) *Report {
 		class, verdict, _ := strings.Cut(w, " ")
 		class, retry := strings.CutSuffix(class, "!")
 		r.Exchanges = append(r.Exchanges, Exchange{N: i + 1, Conversation: 1, Class: class, Verdicts: map[string]Verdict{Recommended: {Verdict: verdict}},
-			Observation: Observation{Retry: retry, Version: version, Status: 200}})
+			facts: &facts{again: retry, req: reqFacts{version: version}, status: 200}})
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -60,15 +61,39 @@ type Server struct {
 	Why        string     `json:"why"`
 }
 
-// An Exchange is one exchange with its facts and what each policy makes of it.
+// An Exchange is one exchange and what each policy makes of it. Its observation is put together when it is asked for.
 type Exchange struct {
-	N            int                `json:"n"`
-	File         string             `json:"file,omitempty"` // for callers that analyze several files
-	Conversation int                `json:"conversation"`   // 0 if it belongs to none
-	At           int64              `json:"at_ms"`          // when its request began, since the first exchange's did
-	Class        string             `json:"class"`
-	Observation  Observation        `json:"observation"`
-	Verdicts     map[string]Verdict `json:"verdicts"` // by policy; exchanges share maps, so do not change them
+	N            int
+	File         string // for callers that analyze several files
+	Conversation int    // 0 if it belongs to none
+	At           int64  // when its request began, since the first exchange's did; milliseconds
+	Class        string
+	Verdicts     map[string]Verdict // by policy; exchanges share maps, so do not change them
+
+	facts *facts
+}
+
+// Observation says what happened. It is made anew by each call.
+func (x *Exchange) Observation() *Observation {
+	o := x.facts.observation()
+	return &o
+}
+
+// MarshalJSON writes the exchange as the report has it.
+func (x *Exchange) MarshalJSON() ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // whoever writes the report chooses
+	err := enc.Encode(struct {
+		N            int                `json:"n"`
+		File         string             `json:"file,omitempty"`
+		Conversation int                `json:"conversation"`
+		At           int64              `json:"at_ms"`
+		Class        string             `json:"class"`
+		Observation  *Observation       `json:"observation"`
+		Verdicts     map[string]Verdict `json:"verdicts"`
+	}{x.N, x.File, x.Conversation, x.At, x.Class, x.Observation(), x.Verdicts})
+	return text.Bytes(), err
 }
 
 // An Observation is what happened, without any policy's view of it.
@@ -178,7 +203,7 @@ func othersThan(c *connect, name string) map[Outcome][]string {
 var noVerdicts = map[string]Verdict{}
 
 func (a *analysis) exchange(f *facts) Exchange {
-	x := Exchange{N: f.n, At: f.started.Sub(a.facts[0].started).Milliseconds(), Class: f.class.String(), Observation: f.observation(), Verdicts: noVerdicts}
+	x := Exchange{N: f.n, At: f.started.Sub(a.facts[0].started).Milliseconds(), Class: f.class.String(), Verdicts: noVerdicts, facts: f}
 	var v *conversation
 	if f.connect != nil && f.connect.conv != nil {
 		v = f.connect.conv

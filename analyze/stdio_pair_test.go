@@ -37,7 +37,7 @@ func TestStdioReplyByNumber(t *testing.T) {
 			if c.id == `"2"` {
 				continue
 			}
-			if o := r.Exchanges[2].Observation; o.ReplyIn != 4 || o.Reply != "other-id" {
+			if o := r.Exchanges[2].Observation(); o.ReplyIn != 4 || o.Reply != "other-id" {
 				t.Errorf("id %s: reply %s in exchange %d, want other-id in 4", c.id, o.Reply, o.ReplyIn)
 			}
 			if n := len(r.Findings); n != 1 || r.Findings[0].ID != "stdio-reply-id-type" || !slices.Equal(r.Findings[0].Exchanges, []int{3, 4}) {

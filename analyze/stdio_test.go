@@ -143,8 +143,8 @@ func TestPoliciesOverStdio(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			xs := piped(r.lines...)
 			x := analyzedPipes(t, xs, "all").Exchanges[len(xs)-1]
-			if x.Observation.Transport != "stdio" || strings.HasPrefix(r.name, "probe") && x.Class != "probe" {
-				t.Errorf("transport %s, class %s", x.Observation.Transport, x.Class)
+			if x.Observation().Transport != "stdio" || strings.HasPrefix(r.name, "probe") && x.Class != "probe" {
+				t.Errorf("transport %s, class %s", x.Observation().Transport, x.Class)
 			}
 			for policy, want := range r.want {
 				v := x.Verdicts[policy]

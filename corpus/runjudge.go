@@ -244,7 +244,7 @@ func (j *judging) deed() (word, why string) {
 	if word == Agree {
 		return word, ""
 	}
-	return word, fmt.Sprintf("%s says %s%s of exchange %d (%s): %s", j.policy, v.Verdict, by(v.Rule), x.N, cmp.Or(x.Observation.RPCMethod, x.Class), what)
+	return word, fmt.Sprintf("%s says %s%s of exchange %d (%s): %s", j.policy, v.Verdict, by(v.Rule), x.N, cmp.Or(x.Observation().RPCMethod, x.Class), what)
 }
 
 // A sequel is what came behind an answer.
@@ -260,7 +260,7 @@ func (j *judging) behind(x *analyze.Exchange) sequel {
 		switch y.Class {
 		case "request", "optional-method":
 			s.asked = s.asked || !s.initialized
-			s.repeated = s.repeated || y.Observation.RPCMethod == x.Observation.RPCMethod && s.initialized
+			s.repeated = s.repeated || y.Observation().RPCMethod == x.Observation().RPCMethod && s.initialized
 		case "initialize":
 			s.initialized = true
 		case "resume":

@@ -165,21 +165,19 @@ func conversationFacts(c *analyze.Conversation) string {
 
 // exchangeFacts are those that must stay: not how long, nor how much there is of what says nothing.
 func exchangeFacts(x *analyze.Exchange) string {
-	k := *x
-	k.Conversation, k.At, k.Verdicts = 0, 0, nil
 	var verdicts strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(x.Verdicts)) {
 		v := x.Verdicts[name]
 		verdicts.WriteString(name + " " + v.Verdict + " " + v.Rule + "\n")
 	}
-	o := &k.Observation
+	o := x.Observation()
 	o.Duration, o.FirstByte, o.Request, o.Response, o.Events, o.Comments, o.Late, o.Notes = 0, nil, 0, 0, 0, 0, 0, nil
 	if o.Error != nil {
 		e := *o.Error
 		e.Message = ""
 		o.Error = &e
 	}
-	return verdicts.String() + asJSON(k)
+	return verdicts.String() + asJSON([]any{x.N, x.Class, o})
 }
 
 func asJSON(v any) string {

@@ -94,7 +94,7 @@ func (t *reportText) timeline(rows []*analyze.Exchange) {
 	}
 	cells := make([][]cell, 0, len(rows))
 	for _, x := range rows {
-		row := []cell{number(strconv.Itoa(x.N)), number(millisText(x.At)), number(millisText(x.Observation.Duration)), text(x.Class), text(orDash(x.Observation.RPCMethod)), text(answerText(&x.Observation))}
+		row := []cell{number(strconv.Itoa(x.N)), number(millisText(x.At)), number(millisText(x.Observation().Duration)), text(x.Class), text(orDash(x.Observation().RPCMethod)), text(answerText(x.Observation()))}
 		if len(policies) > maxColumns {
 			row = append(row, text(verdictGroups(x.Verdicts)))
 		} else {

@@ -61,25 +61,25 @@ func (d *document) whatHappened(c *analyze.Choice) string {
 	if x == nil {
 		return fmt.Sprintf("exchange %d", c.Exchange)
 	}
-	what := orDash(x.Observation.RPCMethod)
+	what := orDash(x.Observation().RPCMethod)
 	switch {
 	case x.Class == "probe":
 		what = "the probe"
 	case x.Class == "get-stream":
 		what = "the GET stream"
-	case x.Observation.RPCMethod == "":
+	case x.Observation().RPCMethod == "":
 		what = x.Class
 	}
 	wait := millisText(c.WaitedMS)
-	switch o := &x.Observation; {
+	switch o := x.Observation(); {
 	case o.Transport == overStdio && o.Answer == "whole":
 		return fmt.Sprintf("%s (exchange %d) took %s and was answered: %s", what, c.Exchange, wait, replyText(o))
 	case o.Transport == overStdio:
 		return fmt.Sprintf("%s (exchange %d) waited %s: %s", what, c.Exchange, wait, replyText(o))
 	case o.Status == 0:
-		return fmt.Sprintf("%s (exchange %d) burned %s without an answer (%s)", what, c.Exchange, wait, x.Observation.End)
+		return fmt.Sprintf("%s (exchange %d) burned %s without an answer (%s)", what, c.Exchange, wait, x.Observation().End)
 	}
-	return fmt.Sprintf("%s (exchange %d) took %s and was answered %s", what, c.Exchange, wait, answerText(&x.Observation))
+	return fmt.Sprintf("%s (exchange %d) took %s and was answered %s", what, c.Exchange, wait, answerText(x.Observation()))
 }
 
 // didText says what the client did next, behind what happened.

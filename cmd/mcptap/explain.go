@@ -99,8 +99,8 @@ func (t *explainText) line(format string, args ...any) {
 
 func (t *explainText) write() {
 	x := &t.Exchange
-	t.WriteString(t.bold(oneLine(fmt.Sprintf("exchange %d: %s %s", x.N, x.Class, x.Observation.RPCMethod))) + "\n")
-	t.line("answer     %s", answerText(&x.Observation))
+	t.WriteString(t.bold(oneLine(fmt.Sprintf("exchange %d: %s %s", x.N, x.Class, x.Observation().RPCMethod))) + "\n")
+	t.line("answer     %s", answerText(x.Observation()))
 	if t.Client.Policy != "" {
 		t.line("client     %s: %s", t.Client.Policy, t.Client.Why)
 	}

@@ -145,7 +145,7 @@ func (t *timeline) conversationSpan(c *analyze.Conversation, p period) *otlpSpan
 }
 
 func (t *timeline) exchangeSpan(x *timed) *otlpSpan {
-	o, v := &x.Observation, x.verdict()
+	o, v := x.Observation(), x.verdict()
 	s := &otlpSpan{Trace: t.id(16, "trace", x.Conversation), Span: t.id(8, "exchange", x.N), Name: x.title(), Kind: otlpClient,
 		Start: otlpTime(x.began), End: otlpTime(x.began.Add(x.lasted)), Status: failure(o)}
 	if x.Conversation > 0 {

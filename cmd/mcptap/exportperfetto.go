@@ -91,7 +91,7 @@ func addSlice(list *jsonList, places *tracks, x *timed, start time.Time) {
 		}
 		list.add(traceEvent{Phase: "M", Name: "thread_name", Pid: where.conversation, Tid: id, Args: map[string]any{"name": name}})
 	}
-	o, v := &x.Observation, x.verdict()
+	o, v := x.Observation(), x.verdict()
 	at, dur := x.began.Sub(start).Microseconds(), x.lasted.Microseconds()
 	args := map[string]any{"n": x.N, "class": x.Class, "method": o.Method, "url": o.URL, "status": o.Status, "end": o.End,
 		"verdict": v.Verdict, "rule": v.Rule, "why": v.Why, "request_bytes": o.Request, "response_bytes": o.Response}

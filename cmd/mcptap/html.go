@@ -15,7 +15,7 @@ var htmlSource string
 // its place; show makes what steers or hides text visible before that.
 var htmlPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"show": visible, "millis": millisText, "client": clientText, "server": serverText, "observed": func(c analyze.Conversation) string { return observedText(&c) },
-	"prediction": predictionText, "answer": func(o analyze.Observation) string { return answerText(&o) }, "verdict": verdictText, "exchanges": exchangesText, "cost": costText,
+	"prediction": predictionText, "answer": answerText, "verdict": verdictText, "exchanges": exchangesText, "cost": costText,
 	"policies": policyNames[analyze.Verdict], "predictors": policyNames[analyze.Prediction],
 	"lines": answerLines,
 }).Parse(htmlSource))

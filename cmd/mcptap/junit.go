@@ -78,7 +78,7 @@ func (d *document) suite(name string, rows []*analyze.Exchange) junitSuite {
 		if len(c.Failures) > 0 {
 			s.Failures++
 		}
-		total += x.Observation.Duration
+		total += x.Observation().Duration
 		s.Cases = append(s.Cases, c)
 	}
 	s.Time = inSeconds(total)
@@ -87,13 +87,13 @@ func (d *document) suite(name string, rows []*analyze.Exchange) junitSuite {
 
 func (d *document) testCase(x *analyze.Exchange) junitCase {
 	c := junitCase{
-		Name: oneLine(strings.TrimSpace(fmt.Sprintf("exchange %d %s", x.N, x.Observation.RPCMethod))), Class: x.Class,
-		Time: inSeconds(x.Observation.Duration),
+		Name: oneLine(strings.TrimSpace(fmt.Sprintf("exchange %d %s", x.N, x.Observation().RPCMethod))), Class: x.Class,
+		Time: inSeconds(x.Observation().Duration),
 	}
 	if file := d.file(x.N); isPath(file) {
 		c.File = oneLine(file)
 	}
-	out := []string{"answer: " + oneLine(answerText(&x.Observation))}
+	out := []string{"answer: " + oneLine(answerText(x.Observation()))}
 	for _, p := range policyNames(x.Verdicts) {
 		out = append(out, oneLine(p+": "+verdictText(x.Verdicts[p])))
 	}

@@ -110,7 +110,7 @@ func (t *markdownText) table(heading string, rows []*analyze.Exchange) {
 	}
 	b.WriteString("\n|---|---|---|---|---|---|" + strings.Repeat("---|", len(policies)) + "\n")
 	for _, x := range rows[:min(len(rows), maxRows)] {
-		o := &x.Observation
+		o := x.Observation()
 		cells := []string{strconv.Itoa(x.N), millisText(x.At), millisText(o.Duration), x.Class, cellSpan(orDash(o.RPCMethod)), cellSpan(answerText(o))}
 		for _, p := range policies {
 			cells = append(cells, cellSpan(verdictText(x.Verdicts[p])))

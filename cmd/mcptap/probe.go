@@ -330,9 +330,9 @@ func (o *policyOutlook) judge(d *document, c *analyze.Conversation) {
 		if x.N <= was.Exchange || !slices.Contains(harmful, v.Verdict) || slices.Contains(connecting, x.Class) {
 			continue
 		}
-		what := x.Observation.Method
-		if x.Observation.RPCMethod != "" {
-			what = x.Observation.RPCMethod
+		what := x.Observation().Method
+		if x.Observation().RPCMethod != "" {
+			what = x.Observation().RPCMethod
 		}
 		o.Harm = append(o.Harm, laterHarm{x.N, what, v.Verdict, v.Rule})
 		if o.Fix == "" {
@@ -363,13 +363,13 @@ func sessionAnswers(d *document, conversation int) []sessionAnswer {
 	answers := []sessionAnswer{}
 	words := []string{"deleted", "invented"}
 	for _, x := range d.Exchanges {
-		if x.Conversation != conversation && x.Conversation != 0 && len(answers) == 0 || x.Observation.RPCMethod != "tools/list" {
+		if x.Conversation != conversation && x.Conversation != 0 && len(answers) == 0 || x.Observation().RPCMethod != "tools/list" {
 			continue
 		}
 		if len(answers) == len(words) {
 			break
 		}
-		a := sessionAnswer{words[len(answers)], x.N, x.Observation.Status, map[string]string{}}
+		a := sessionAnswer{words[len(answers)], x.N, x.Observation().Status, map[string]string{}}
 		for name, v := range x.Verdicts {
 			a.Verdicts[name] = v.Verdict
 		}

@@ -97,7 +97,7 @@ func timedOf(x *har.Exchange) timed {
 
 // title is the name of an exchange: what it asks, and of whom if it is no message.
 func (x *timed) title() string {
-	o := &x.Observation
+	o := x.Observation()
 	if o.RPCMethod != "" {
 		return words(o.RPCMethod)
 	}
