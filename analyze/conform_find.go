@@ -201,11 +201,16 @@ func (s *spoken) shapes(f *facts) {
 			list, section = m.others[method], shapes().byMethod[method].Section
 		}
 		for _, b := range list {
-			if b.in&in != 0 && !s.saidOf(f, m, &b) && !s.explainedBy(f.n, nonconforming.id) {
+			if b.in&in != 0 && !f.junkHolds(b.at) && !s.saidOf(f, m, &b) && !s.explainedBy(f.n, nonconforming.id) {
 				s.departs(f, m, method, section, &b, in)
 			}
 		}
 	}
+}
+
+// junkHolds tells whether the place lies in an event that is no JSON-RPC message at all, which is a finding of its own.
+func (f *facts) junkHolds(at spanned) bool {
+	return at.ok && f.saysJunk() && at.off >= f.flow.junk.off && at.off < f.flow.junk.off+f.flow.junk.len
 }
 
 // methodOf finds what a result on another exchange than its request's answers.

@@ -208,6 +208,7 @@ type facts struct {
 	limit     string  // which limit of the analysis kept the body from being read, "" if none
 	body      string  // empty, json, not-json, html, text, event-stream, opaque
 	bodyAt    spanned
+	bom       spanned // a byte order mark before the JSON body or the event stream
 	statusAt  spanned // the final response's status line
 	retry     string  // Retry-After
 	challenge string  // WWW-Authenticate

@@ -12,6 +12,8 @@ var byteFindings = []template{
 	{"answer-head-unfinished", severe, byServer, "the head of the answer to {method} had {bytes} bytes and was not whole when the client left, after {wait}", "end the head with an empty line"},
 	{"beyond-limit", note, byCapture, "the answer to {method} is beyond what mcptap reads ({limit}), so what it says is not judged", "read the body with another tool, or send smaller answers"},
 	{"reply-not-utf8", warning, byServer, "the JSON answer to {method} is not valid UTF-8 (RFC 8259 section 8.1): clients put replacement characters in its place, or refuse it", "encode JSON in UTF-8"},
+	{"byte-order-mark", warning, byServer, "the JSON answer to {method} begins with a byte order mark, which JSON has no place for (RFC 8259 section 8.1): some clients skip it, others take the body for no JSON", "write JSON without a byte order mark"},
+	{"sse-event-not-rpc", warning, byServer, "an event of the stream that answers {method} is no JSON-RPC message: some clients skip it, others give up there", "put one JSON-RPC message into each event, and send what only keeps the connection alive as a comment line"},
 	{"capture-incomplete", note, byCapture, "what became of {method} cannot be told: {end}, or bytes are missing", "record the whole exchange"},
 	{"capture-conflict", warning, byCapture, "the capture holds two copies of bytes of {method} that differ, and which of them was taken cannot be told; the first is shown", "capture where the bytes are received, and find out what alters or injects packets on the way"},
 	{"bytes-after-end", warning, byServer, "bytes follow the end of the answer to {method}: the declared length is too short, or something was written twice", "declare the length that is sent"},
@@ -48,6 +50,9 @@ var byteFindings = []template{
 	{"policy-unexpected", note, byNobody, "the client did not do what its presumed policy predicts", "compare the client's version with the policy's"},
 }
 
+// markedStream is byte-order-mark before an event stream, where the standard lets it stand (WHATWG HTML section 9.2.5).
+var markedStream = template{"byte-order-mark", note, byServer, "the event stream that answers {method} begins with a byte order mark: the standard has it skipped, some clients take it for a part of the first line and lose the first event", "write event streams without a byte order mark"}
+
 // narrowAccept is accept-rejected where the client is to blame.
 var narrowAccept = template{"accept-rejected", severe, byClient, "{method} was answered 406: its Accept ({accept}) does not list both application/json and text/event-stream", "send Accept: application/json, text/event-stream with every POST"}
 
@@ -76,6 +81,16 @@ func (a *analysis) findInBytes(f *facts) {
 	if f.badUTF8 {
 		a.add(saying("reply-not-utf8"), "", f, f.bodyAt)
 	}
+	if f.bom.ok {
+		t := saying("byte-order-mark")
+		if f.body == "event-stream" {
+			t = markedStream
+		}
+		a.add(t, "", f, f.bom)
+	}
+	if f.saysJunk() {
+		a.add(saying("sse-event-not-rpc"), "", f, f.flow.junk)
+	}
 	if f.mislabelled {
 		a.add(saying("body-mislabelled"), "", f, f.bodyAt)
 	}
@@ -94,6 +109,12 @@ func (a *analysis) findInBytes(f *facts) {
 			a.add(saying("notification-ack-nonconforming"), "notification/accepted", f, f.bodyAt)
 		}
 	}
+}
+
+// saysJunk tells whether an event is worth a finding of its own: where the reply came all the same, or on a stream that awaits
+// none. Elsewhere what is wrong is said of the reply that is missing.
+func (f *facts) saysJunk() bool {
+	return f.flow != nil && f.flow.junk.ok && (f.via == viaEvent || f.class == getStream || f.class == resume)
 }
 
 // findRefusals looks at what an error status leaves out or hides.

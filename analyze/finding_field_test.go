@@ -117,6 +117,14 @@ func TestFieldFindings(t *testing.T) {
 		{"request without id", in(handshake(), notifying(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo"}}`, answer("202 Accepted", "", ""))), "error client request-without-id"},
 		{"notification with id", in(handshake(), notifying(`{"jsonrpc":"2.0","id":9,"method":"notifications/roots/list_changed"}`, js("200 OK", success("9", "{}")))), "warning client notification-with-id"},
 		{"the reply in a 202", in(handshake(), calling("tools/call", 3, js("202 Accepted", result))), "error server reply-in-202-body"},
+		{"a redirect without Location", in(handshake(), calling("tools/call", 3, answer("302 Found", "", ""))), "error server redirect-not-followed"},
+		{"a notification led nowhere", in(handshake(), notifying(`{"jsonrpc":"2.0","method":"notifications/cancelled"}`, answer("302 Found", "", ""))), "warning server notification-refused"},
+		{"a word of its own before the reply's event", in(handshake(), calling("tools/call", 3, sse("data: working\n\n"+event(success("3", "{}"))))), "warning server sse-event-not-rpc"},
+		{"an object of its own before the reply's event", in(handshake(), calling("tools/call", 3, sse("data: {\"status\":\"working\"}\n\n"+event(success("3", `{"content":[]}`))))), "warning server sse-event-not-rpc"},
+		{"a word of its own on the GET stream", in(handshake(), step{req: get(session), resp: open("data: hello\n\n"), end: har.EndClientFIN}), "warning server sse-event-not-rpc"},
+		{"a BOM before JSON", in(handshake(), calling("tools/call", 3, js("200 OK", "\uFEFF"+success("3", "{}")))), "warning server byte-order-mark"},
+		{"a BOM before an event stream", in(handshake(), calling("tools/call", 3, sse("\uFEFF"+event(success("3", "{}"))))), "note server byte-order-mark"},
+		{"the id's number written otherwise", in(handshake(), calling("tools/call", 3, js("200 OK", success("3.0", "{}")))), "error server reply-id-type"},
 		{"id in another type", in(handshake(), calling("tools/call", 3, js("200 OK", success(`"3"`, "{}")))), "error server reply-id-type"},
 		{"replied twice", in(handshake(), calling("tools/call", 3, sse(event(result)+event(result)))), "warning server reply-twice"},
 		{"cancelled too late", in(handshake(), call, cancelling("3")), "note client cancelled-after-reply"},
@@ -154,7 +162,7 @@ func TestFieldFindings(t *testing.T) {
 		{"streams of one age", in(handshake(), cutStream(60*time.Second), cutStream(60100*time.Millisecond), cutStream(59900*time.Millisecond)), "warning intermediary stream-age-limit"},
 		{"streams of any age", in(handshake(), cutStream(60*time.Second), cutStream(20*time.Second), cutStream(7*time.Second)), ""},
 		{"an old connection", in(handshake(), call.after(10*time.Second), calling("tools/call", 4, "").ends(har.EndRST)), "error server request-failed"},
-		{"started anew", in(handshake(), call, calling("tools/call", 4, "").noted("upstream: refused"), calling("tools/call", 5, answer("404 Not Found", "", ""))), "note server server-restarted, error unknown server-unreachable, warning client session-not-renewed"},
+		{"started anew", in(handshake(), call, calling("tools/call", 4, "").noted("upstream: refused"), calling("tools/call", 5, answer("404 Not Found", "", ""))), "note server server-restarted, error unknown server-unreachable, note server session-expired"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checkScene(t, c.scene, c.want)
@@ -208,6 +216,17 @@ func TestEvidenceIsExact(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: got %s\nwant %s", c.id, s, c.want)
+		}
+	}
+}
+
+// TestIDWrittenOtherwise: 3 and 3.0 are of one type.
+func TestIDWrittenOtherwise(t *testing.T) {
+	for id, want := range map[string]string{"3.0": "the same number written otherwise", `"3"`: "another type"} {
+		r := analyzed(t, in(handshake(), calling("tools/call", 3, js("200 OK", success(id, "{}")))))
+		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.ID == "reply-id-type" })
+		if i < 0 || !strings.Contains(r.Findings[i].Message, want) {
+			t.Errorf("id %s: want a message with %q, got %+v", id, want, r.Findings)
 		}
 	}
 }

@@ -42,6 +42,10 @@ func (a *analysis) findIDs(f *facts) {
 	if f.kind == replyOtherID && slices.ContainsFunc(r.keys(), func(id string) bool { return id != f.reply.key && bareID(id) == bareID(f.reply.key) }) {
 		t := saying("reply-id-type")
 		t.message = fmt.Sprintf("the reply to %s has the id %s, the request %s: another type, which clients that compare types do not match", f.what(), idText(f.reply.key), idText(r.key))
+		if isString(r.key) == isString(f.reply.key) {
+			t.message = fmt.Sprintf("the reply to %s has the id %s, the request %s: the same number written otherwise, which clients that compare text do not match", f.what(), idText(f.reply.key), idText(r.key))
+			t.fix = "send the id back byte for byte as it came"
+		}
 		a.add(t, "", f, f.reply.at)
 	}
 	if f.flow != nil && f.flow.doubled.ok {
@@ -54,6 +58,8 @@ func bareID(key string) string {
 	key = strings.TrimPrefix(key, `"`)
 	return strings.TrimSuffix(key, ".0")
 }
+
+func isString(key string) bool { return strings.HasPrefix(key, `"`) }
 
 // idText writes an id's key as it stood in JSON.
 func idText(key string) string {

@@ -176,6 +176,7 @@ var ruleFindings = []ruleFinding{
 	{"optional/cut-body", template{"request-failed", severe, byServer, "the answer to {method} broke off in its body: {end}", "find what breaks the connection"}, nil},
 	{"request/auth", template{"auth-required", warning, byNobody, "{method} was answered {status}: the server wants credentials", "authorize the client"}, nil},
 	{"request/http-5xx", template{"request-http-5xx", severe, byServer, "{method} was answered HTTP {status}: {text}", "see the server's log"}, nil},
+	{"request/redirect", template{"redirect-not-followed", severe, byServer, "{method} was answered {status} without Location, so there is nowhere to follow to", "answer the request, or name the target in Location"}, leadsNowhere},
 	{"request/http-4xx", template{"request-http-4xx", warning, byServer, "{method} was answered HTTP {status}: {text}", "answer with the JSON-RPC error at 200"}, isLegacy},
 	{"request/transport-failure", template{"request-failed", severe, byServer, "{method} got no answer: {ending}", "find what breaks the connection"}, nil},
 	{"request/cut-body", template{"request-failed", severe, byServer, "the answer to {method} broke off in its body: {end}", "find what breaks the connection"}, nil},
@@ -191,6 +192,7 @@ var ruleFindings = []ruleFinding{
 	{"request/sse-no-reply", template{"sse-ended-without-reply", severe, byServer, "the stream opened for {method} ended without the reply ({end})", "send the reply before the stream ends, or event ids so that clients can resume"}, nil},
 
 	{"notification/http-5xx", template{"notification-refused", warning, byServer, "{method} was answered HTTP {status}", "answer a notification 202 without a body"}, nil},
+	{"notification/redirect", template{"notification-refused", warning, byServer, "{method} was answered HTTP {status}", "answer a notification 202 without a body"}, leadsNowhere},
 	{"notification/http-4xx", template{"reply-rejected", severe, byServer, "the server rejects the client's reply to its own request with HTTP {status}: {text}", "accept responses: 202 without a body"}, isResponse},
 	{"notification/http-4xx", template{"notification-refused", warning, byServer, "{method} was answered HTTP {status}", "answer a notification 202 without a body"}, nil},
 	{"get-stream/refused", template{"get-stream-refused", warning, byServer,
@@ -302,6 +304,9 @@ func (f *facts) fromBetween() bool {
 	gateway := f.status == 502 || f.status == 504 || f.status >= 520 && f.status <= 527
 	return gateway && (f.body == "html" || f.head.edge != "") || f.status == 503 && f.body == "html" && f.head.edge != ""
 }
+
+// leadsNowhere tells whether a redirect names no target.
+func leadsNowhere(f *facts) bool { return f.location == "" }
 
 // endedConnect tells whether the client's connect failed at this exchange.
 func (f *facts) endedConnect() bool {

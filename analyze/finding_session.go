@@ -51,6 +51,12 @@ func (a *analysis) sessionLost(v *conversation, at int, lost *facts) {
 	if at+1 < len(v.connects) && len(v.connects[at+1].inits) > 0 {
 		next = v.connects[at+1]
 	}
+	if next == nil && stale == 0 && v.silentAfter(at, lost) {
+		t := saying("session-expired")
+		t.message = fmt.Sprintf("the session was gone at exchange %d; the recording ends there and does not show what the client did about it", lost.n)
+		a.add(t, rule, lost, lost.proof()...)
+		return
+	}
 	if next == nil || len(next.probes) > 0 && stale > 0 {
 		t := saying("session-not-renewed")
 		t.message = fmt.Sprintf("the session was gone at exchange %d, and the client did not initialize anew", lost.n)
@@ -87,6 +93,15 @@ func (a *analysis) sessionLost(v *conversation, at int, lost *facts) {
 		x.Exchanges = append(x.Exchanges, next.inits[0].n)
 	}
 	a.repeated(lost, steps)
+}
+
+// silentAfter tells whether the recording ends with the answer that lost the session, or with the beginning of another
+// connect: nothing then shows that the client left it at that.
+func (v *conversation) silentAfter(at int, lost *facts) bool {
+	if at+1 < len(v.connects) {
+		return true
+	}
+	return !slices.ContainsFunc(v.connects[at].all, func(f *facts) bool { return f.n > lost.n && !f.started.Before(lost.until()) })
 }
 
 // A renewal is a connect that followed a lost session, and the repetitions of the lost call in it.

@@ -72,14 +72,16 @@ func TestFindings(t *testing.T) {
 		{"two connects are no loop", in(reconnecting(), reconnecting()...), "note server optional-method-missing"},
 
 		{"C1, renewed and repeated once", renewed(js("200 OK", success("4", `{"content":[]}`))), "note server session-expired"},
-		{"C1, nothing done", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", ""))), "warning client session-not-renewed"},
+		{"C1, the recording ends there", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", ""))), "note server session-expired"},
+		{"C1, another connect begins there", in(in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", ""))), modernOK), "note server session-expired"},
+		{"C1, left at that", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), step{req: del(), resp: answer("404 Not Found", "", "")}), "warning client session-not-renewed"},
 		{"C1, the dead session used on", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), calling("tools/call", 4, answer("404 Not Found", "", ""))), "error client session-not-renewed"},
 		{"C1, renewed with the old id", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), withSession(handshake()[0])), "note server session-expired, error client session-renewed-with-old-id"},
 		{"C3", renewed(answer("404 Not Found", "", "")), "note server session-expired, warning server session-retry-failed"},
 		{"C3, again and again", in(renewed(answer("404 Not Found", "", "")), again()...), "note server session-expired, warning client session-repeated-more-than-once, warning server session-retry-failed"},
 		{"C1, not repeated", in(renewed("")[:5], inSecond(toolList)), "warning client session-call-not-repeated, note server session-expired"},
 		{"C2 over HTTP+SSE, renewed", in(in(overSSEConnected(), overMessages(callingBare("tools/call", 3, answer("404 Not Found", "text/plain", "Session not found")))), in(overSSEConnected(event(success("3", `{}`))), overMessages(callingBare("tools/call", 3, answer("202 Accepted", "", ""))))...), "note server session-expired"},
-		{"C2 over HTTP+SSE, not renewed", in(overSSEConnected(), overMessages(callingBare("tools/call", 3, answer("404 Not Found", "text/plain", "Session not found")))), "warning client session-not-renewed"},
+		{"C2 over HTTP+SSE, the recording ends there", in(overSSEConnected(), overMessages(callingBare("tools/call", 3, answer("404 Not Found", "text/plain", "Session not found")))), "note server session-expired"},
 		{"session on one replica of two", in(handshake(), calling("tools/call", 3, answer("404 Not Found", "", "")), toolList), "error server session-inconsistent"},
 		{"session loss as 400", in(handshake(), calling("tools/call", 3, js("400 Bad Request", failure("null", -32000, "Bad Request: No valid session ID provided")))), "warning server request-http-4xx, warning server session-loss-misreported"},
 

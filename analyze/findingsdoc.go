@@ -98,6 +98,7 @@ func findingTable() []*findingRow {
 		more(&byID["server-unreachable"].fix, u.fix)
 	}
 	take(&narrowAccept)
+	take(&markedStream)
 	take(&headBrokenOff)
 	for i := range notHTTPBy {
 		take(&notHTTPBy[i])

@@ -21,6 +21,7 @@ type flowFacts struct {
 	silent time.Duration // from the last byte to the end
 
 	doubled spanned // a second reply to the stream's own request
+	junk    spanned // the first event, before the reply, that is no JSON-RPC message
 }
 
 // An ask is a request of the server.

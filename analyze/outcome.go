@@ -26,8 +26,9 @@ type Observed struct {
 	WaitMS         int64   `json:"wait_ms"` // from the first byte to the outcome
 }
 
-// observed reads the outcome from the traffic alone. A client that goes on to send requests has connected, whatever one
-// may think of the answers; where nothing follows, the answers decide.
+// observed reads the outcome from the traffic. A client that goes on to send requests has connected, whatever one may
+// think of the answers; where nothing follows, the answers decide. An answer that this client is known to take, or, of a
+// client that was not recognised, that any known one takes, shows no failure: the recording may have ended there.
 func (c *connect) observed() Observed {
 	o := Observed{Outcome: Unknown, InitializeSent: len(c.inits) > 0}
 	end := c.first().until()
@@ -40,7 +41,7 @@ func (c *connect) observed() Observed {
 		end = c.observeRequests(&o)
 	case len(c.streams) > 0:
 		f := decisive(c.streams)
-		if c.transport == overSSE && f.settled() {
+		if c.transport == overSSE && f.settled() && !c.taking(func(p *Policy) bool { return p.judge(f).Verdict == "delivered" }) {
 			o.Outcome = Failed
 		}
 		end = f.until()
@@ -75,7 +76,7 @@ func (c *connect) observeHandshake(o *Observed) time.Time {
 		return end
 	case last != nil && f.kind == replyResult && !last.settled(), !f.settled():
 		return end
-	case last == nil && f.kind == replyResult && f.end == har.EndStopped:
+	case !c.leftStream() && c.taking(func(p *Policy) bool { return p.predictHandshake(c, Prediction{}).Verdict == "delivered" }):
 		return end
 	}
 	o.Outcome, o.Version = Failed, ""
@@ -85,6 +86,11 @@ func (c *connect) observeHandshake(o *Observed) time.Time {
 		}
 	}
 	return end
+}
+
+// leftStream tells whether the client gave a stream up whose head it had awaited before notifications/initialized.
+func (c *connect) leftStream() bool {
+	return len(c.inited) == 0 && slices.ContainsFunc(c.streams, func(s *facts) bool { return s.answer == silence })
 }
 
 // taken tells whether the server took a notification.
@@ -106,10 +112,20 @@ func (c *connect) observeProbe(o *Observed) time.Time {
 		}
 	case f.plainly() && f.kind == replyResult && f.reply.discover && slices.Contains(f.reply.versions, f.req.version):
 		o.Outcome, o.Version = Modern, f.req.version
-	case f.settled() && c.transport != overStdio: // there, a client may ask a process of its own and leave it
+	case f.settled() && c.transport != overStdio && // there, a client may ask a process of its own and leave it
+		!c.taking(func(p *Policy) bool { return strings.HasPrefix(p.predictProbe(c).Verdict, "modern@") }):
 		o.Outcome = Failed
 	}
 	return end
+}
+
+// taking tells whether the connect's client accepts an answer, of which accepts says whether a policy does: by the policy
+// that stands for the client, else by any.
+func (c *connect) taking(accepts func(*Policy) bool) bool {
+	if own := policies().byName[c.conv.client.policy]; own != nil {
+		return accepts(own)
+	}
+	return slices.ContainsFunc(Policies(), accepts)
 }
 
 // observeRequests is for clients that know the server already, and for recordings that began too late.

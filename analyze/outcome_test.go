@@ -61,6 +61,13 @@ func TestOutcomes(t *testing.T) {
 		{"http+sse", in(nil, httpSSE(event(success("0", initResult))+event(success("1", `{"tools":[]}`))), overMessages(initializing(answer("202 Accepted", "", ""))), overMessages(initialized1(answer("202 Accepted", "", ""))), overMessages(calling("tools/list", 1, answer("202 Accepted", "", "")))),
 			"legacy | legacy initialize/delivered | legacy initialize/delivered"},
 		{"http+sse refused", one(step{req: get(), resp: answer("404 Not Found", "", "")}), "failed | failed sse-stream/refused | failed sse-stream/refused"},
+		{"a BOM before the reply, taken, nothing more", one(probing(1, js("200 OK", "\uFEFF"+discovered(probe1, `["2026-07-28"]`)))), "unknown | modern probe/modern | modern probe/modern"},
+		{"an array of one, taken, nothing more", one(probing(1, js("200 OK", "["+discovered(probe1, `["2026-07-28"]`)+"]"))), "unknown | modern probe/modern | modern probe/modern"},
+		{"junk before the reply's event, taken, nothing more", one(probing(1, sse("data: hello\n\n"+event(discovered(probe1, `["2026-07-28"]`))))), "unknown | modern probe/modern | modern probe/modern"},
+		{"202 with the reply, which nobody reads", one(probing(1, js("202 Accepted", discovered(probe1, `["2026-07-28"]`)))), "failed | legacy probe/accepted-202 assumed | failed probe/accepted-202"},
+		{"initialize, nothing more", handshake()[:1], "unknown | legacy initialize/delivered assumed | legacy initialize/delivered assumed"},
+		{"fallback, initialize, nothing more", in(one(fellBack), handshake()[:1]...), "unknown | legacy probe/rpc-error assumed | legacy probe/rpc-error assumed"},
+		{"http+sse, the endpoint, nothing more", in(nil, httpSSE("")), "unknown | legacy sse-stream/opened assumed | legacy sse-stream/opened assumed"},
 		{"http+sse, initialize never answered", in(nil, httpSSE(""), overMessages(initializing(answer("202 Accepted", "", "")))), "failed | failed initialize/accepted-202 | failed initialize/accepted-202"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,6 +113,29 @@ func TestStreamFirst(t *testing.T) {
 func authorized(s step) step {
 	s.req = message1("POST", `{"jsonrpc":"2.0","id":`+probe1+`,"method":"server/discover","params":{`+meta+`}}`, []string{v2026, "authorization: Bearer x\r\n"})
 	return s
+}
+
+// TestOddAnswerOfAnotherClient: what a client makes of an odd answer, where the recording ends with it, is that which it
+// is known to; of a client that nothing tells, it is left open as long as any known one takes the answer.
+func TestOddAnswerOfAnotherClient(t *testing.T) {
+	bom := "\uFEFF" + discovered(`"probe"`, `["2026-07-28"]`)
+	for _, c := range []struct {
+		name, client string
+		want         Outcome
+	}{{"takes it", "ts-2.4.0", Unknown}, {"refuses it", "go-1.8.0", Failed}, {"not recognised", "", Unknown}} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := Analyze(sequence(exchanges(one(probingAs(`"probe"`, js("200 OK", bom))))), Options{Client: c.client})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Conversations[0].Observed.Outcome; got != c.want {
+				t.Errorf("observed %s, want %s", got, c.want)
+			}
+			if c.want == Unknown && len(r.Findings) > 0 && slices.ContainsFunc(r.Findings, func(x Finding) bool { return x.ID == "policy-differs" }) {
+				t.Errorf("the client is accused: %+v", r.Findings)
+			}
+		})
+	}
 }
 
 func TestObserved(t *testing.T) {

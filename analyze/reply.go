@@ -44,7 +44,7 @@ func (f *facts) readBody(v *har.View) {
 	if err != nil {
 		f.undecoded, f.body = clip(err.Error()), "encoded"
 	}
-	text := bytes.TrimPrefix(body, []byte("\uFEFF"))
+	text := bytes.TrimPrefix(body, []byte(bom))
 	off := len(body) - len(text)
 	exact := utf8.Valid(text)
 	f.odd = off > 0 || !exact
@@ -55,6 +55,9 @@ func (f *facts) readBody(v *har.View) {
 	if err == nil {
 		rpc = wire.ParseRPC(text)
 		f.badUTF8 = rpc.JSON && !exact
+		if off > 0 && rpc.JSON {
+			f.bom = bomAt(v)
+		}
 		f.body = bodyWord(text, rpc.JSON)
 	}
 	if f.limit = limitOf(err, &rpc); f.limit != "" && f.answer == whole {
@@ -102,6 +105,14 @@ func (f *facts) readBody(v *har.View) {
 	if len(v.X.Response.Writes) > 0 {
 		f.replyAt = arrival(v.X, v.Response.End)
 	}
+}
+
+const bom = "\uFEFF"
+
+// bomAt gives the place of the body's first three bytes.
+func bomAt(v *har.View) spanned {
+	raw, ok := v.At(wire.ToClient, wire.Span{Off: 0, Len: len(bom)})
+	return spanned{raw.Off, raw.Len, ok}
 }
 
 // limitOf says which limit kept a body from being read, "" if none did.
@@ -209,7 +220,11 @@ func (f *facts) readStream(v *har.View) {
 	}
 	flow.end()
 	f.jsonInStream = len(events) < 2 && f.plainJSON(v)
-	if _, err := v.ResponseBody(); limitOf(err, &wire.RPC{}) != "" {
+	body, err := v.ResponseBody()
+	if bytes.HasPrefix(body, []byte(bom)) {
+		f.bom = bomAt(v)
+	}
+	if limitOf(err, &wire.RPC{}) != "" {
 		f.limit = err.Error()
 	} else if err != nil && f.answer == whole {
 		f.undecoded = clip(err.Error())
@@ -303,6 +318,9 @@ func (f *facts) readEvent(v *har.View, e *wire.Event) (message, bool) {
 			f.serverRequests++
 		}
 	}
+	if kind == replyInvalid && !m.rpc20 && !f.flow.junk.ok {
+		f.flow.junk = m.at
+	}
 	f.badEvent = f.badEvent || kind == replyInvalid
 	f.odd = f.odd || f.badEvent
 	if rank(kind) > rank(f.kind) {
@@ -370,7 +388,7 @@ func (f *facts) eventTime(v *har.View, e *wire.Event) time.Duration {
 // lineWithoutColon tells whether an event stream has a field without a value, or begins with a BOM: some clients break
 // there.
 func lineWithoutColon(stream []byte) bool {
-	if bytes.HasPrefix(stream, []byte("\uFEFF")) {
+	if bytes.HasPrefix(stream, []byte(bom)) {
 		return true
 	}
 	for len(stream) > 0 {

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,9 @@ func TestStudy(t *testing.T) {
 	}
 }
 
+// conformRule is how a row names what holds it instead.
+var conformRule = regexp.MustCompile(`conform/[a-z-]+`)
+
 func (s *studyRow) check(t *testing.T, row string, judges map[string]func(*Policy) Verdict) {
 	name, _, _ := strings.Cut(row, "/")
 	p := policies().byName[name]
@@ -75,6 +79,11 @@ func (s *studyRow) check(t *testing.T, row string, judges map[string]func(*Polic
 		return
 	}
 	if s.Told != "" {
+		for _, id := range conformRule.FindAllString(s.Told, -1) {
+			if !slices.ContainsFunc(conformanceRules(), func(r ConformanceRule) bool { return r.ID == id }) {
+				t.Errorf("%s: there is no rule %s", row, id)
+			}
+		}
 		return
 	}
 	judge := judges[s.Vector+s.Stdio]

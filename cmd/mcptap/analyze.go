@@ -58,7 +58,7 @@ packet capture or HAR.
 --format: text for people; json for programs; junit and sarif for what reads those; github for a workflow's log, with the
 step summary where GITHUB_STEP_SUMMARY names a file; markdown to paste into an issue; html as one page without scripts.
 --only takes finding IDs, exchanges (3, 3-7) and conversations (c1), several with commas: what is at none of the places,
-or has none of the IDs, is left out, of the exit code too.
+or has none of the IDs, is left out, of the exit code too; where nothing is left, the exit code is 2.
 Exit code 1: a finding reaches --fail-on.`,
 		Example: `  mcptap analyze session.mcptap
   mcptap analyze session.mcptap --policy recommended,ts-2.4.0 --fail-on warning
@@ -112,7 +112,9 @@ func (a *app) analyze(names []string, o *analyzeOptions, f *format) error {
 		return err
 	}
 	d.fails = fails
-	only.apply(d.Report)
+	if err := only.apply(d.Report); err != nil {
+		return err
+	}
 	if f.quotes {
 		if err := a.quote(d); err != nil {
 			return err

@@ -33,10 +33,27 @@ type room struct {
 	gap            bool // exchanges between them were dropped
 }
 
-// A judgement is what is said of an exchange when it ends.
+// A judgement is what is said of an exchange when it ends: the verdict of recommended, and that of the client's policy
+// where the client is recognised and its verdict is another.
 type judgement struct {
 	class, verdict string
+	own, policy    string // "" if there is none of its own
 	provisional    bool
+}
+
+// words is the judgement as a line ends with it.
+func (j *judgement) words() string {
+	if j.verdict == "" {
+		return ""
+	}
+	words := "-> " + analyze.Recommended + ": " + j.verdict
+	if j.provisional {
+		words = "~" + words[1:]
+	}
+	if j.policy != "" {
+		words += "; " + j.policy + ": " + j.own
+	}
+	return words
 }
 
 // judge keeps x, which must not change from now on.
@@ -56,7 +73,7 @@ func (c *court) judge(x *har.Exchange) judgement {
 				return
 			}
 		}
-	}, analyze.Options{AllHTTP: true, Policies: []string{analyze.Recommended}})
+	}, analyze.Options{AllHTTP: true})
 	if err != nil {
 		return judgement{}
 	}
@@ -64,6 +81,11 @@ func (c *court) judge(x *har.Exchange) judgement {
 	for i := range report.Exchanges {
 		if y := &report.Exchanges[i]; y.N == x.N {
 			j.class, j.verdict = y.Class, y.Verdicts[analyze.Recommended].Verdict
+			for name, own := range y.Verdicts { // recommended and at most one more
+				if own.Verdict != j.verdict {
+					j.own, j.policy = own.Verdict, name
+				}
+			}
 		}
 	}
 	return j

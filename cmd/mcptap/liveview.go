@@ -282,11 +282,7 @@ func (l *live) row(e *liveExchange, r *row, j judgement) string {
 	if m := r.remarks(); m != "" && !(r.Status == 0 && m == "no answer") {
 		words = append(words, "("+clip(oneLine(m), liveShown)+")")
 	}
-	if j.verdict != "" {
-		verdict := "-> " + j.verdict
-		if j.provisional {
-			verdict = "~> " + j.verdict
-		}
+	if verdict := j.words(); verdict != "" {
 		words = append(words, l.p.bold(oneLine(verdict)))
 	}
 	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), "  ")

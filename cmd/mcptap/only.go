@@ -12,6 +12,7 @@ import (
 // A selection is what --only leaves of a report: of findings those with one of the IDs, if there are any, and of all that
 // has a place what is at one of the places, if there are any.
 type selection struct {
+	words         []string
 	ids           []string
 	exchanges     [][2]int // from, to
 	conversations []int
@@ -19,7 +20,7 @@ type selection struct {
 
 // parseSelection reads the words of --only: N, N-M, cN or the ID of a finding.
 func parseSelection(words []string) (*selection, error) {
-	s := &selection{}
+	s := &selection{words: words}
 	for _, w := range words {
 		switch from, to, ok := parseRange(w); {
 		case ok:
@@ -61,11 +62,12 @@ func (s *selection) takes(x *analyze.Exchange) bool {
 }
 
 // apply removes from the report what is not selected: findings, then the exchanges that neither a place nor a finding
-// that is left names, then conversations without an exchange.
-func (s *selection) apply(r *analyze.Report) {
+// that is left names, then conversations without an exchange. Where nothing is left, the error says what there was.
+func (s *selection) apply(r *analyze.Report) error {
 	if !s.places() && len(s.ids) == 0 {
-		return
+		return nil
 	}
+	had := s.holds(r)
 	at := map[int]bool{}
 	for i := range r.Exchanges {
 		at[r.Exchanges[i].N] = s.takes(&r.Exchanges[i])
@@ -94,4 +96,35 @@ func (s *selection) apply(r *analyze.Report) {
 		c := &r.Conversations[i]
 		c.Course = slices.DeleteFunc(c.Course, func(x analyze.Choice) bool { return !left(x.Exchange) })
 	}
+	if len(r.Exchanges) == 0 {
+		return fmt.Errorf("--only %s: the report has nothing of that; it has %s", strings.Join(s.words, ","), had)
+	}
+	return nil
+}
+
+// holds says what a report has that can be selected.
+func (s *selection) holds(r *analyze.Report) string {
+	if len(r.Exchanges) == 0 {
+		return "no exchanges"
+	}
+	words := fmt.Sprintf("exchange %d", r.Exchanges[0].N)
+	if last := r.Exchanges[len(r.Exchanges)-1].N; len(r.Exchanges) > 1 {
+		words = fmt.Sprintf("exchanges %d to %d", r.Exchanges[0].N, last)
+	}
+	switch n := len(r.Conversations); n {
+	case 0:
+	case 1:
+		words += fmt.Sprintf(", conversation c%d", r.Conversations[0].ID)
+	default:
+		words += fmt.Sprintf(", conversations c%d to c%d", r.Conversations[0].ID, r.Conversations[n-1].ID)
+	}
+	var ids []string
+	for i := range r.Findings {
+		ids = append(ids, r.Findings[i].ID)
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) == 0 {
+		return words + " and no findings"
+	}
+	return words + " and the findings " + strings.Join(ids, ", ")
 }
