@@ -110,7 +110,7 @@ func (c *connect) observeProbe(o *Observed) time.Time {
 		if o.Version == "" {
 			o.Outcome, o.Version = Legacy, c.requests[0].req.header
 		}
-	case f.plainly() && f.kind == replyResult && f.reply.discover && slices.Contains(f.reply.versions, f.req.version):
+	case f.plainly() && f.kind == replyResult && f.reply.discover && slices.Contains(f.reply.versions, f.req.version) && f.end != har.EndClientRST: // a client that resets may have given up
 		o.Outcome, o.Version = Modern, f.req.version
 	case f.settled() && c.transport != overStdio && // there, a client may ask a process of its own and leave it
 		!c.taking(func(p *Policy) bool { return strings.HasPrefix(p.predictProbe(c).Verdict, "modern@") }):

@@ -61,6 +61,7 @@ func TestOutcomes(t *testing.T) {
 		{"http+sse", in(nil, httpSSE(event(success("0", initResult))+event(success("1", `{"tools":[]}`))), overMessages(initializing(answer("202 Accepted", "", ""))), overMessages(initialized1(answer("202 Accepted", "", ""))), overMessages(calling("tools/list", 1, answer("202 Accepted", "", "")))),
 			"legacy | legacy initialize/delivered | legacy initialize/delivered"},
 		{"http+sse refused", one(step{req: get(), resp: answer("404 Not Found", "", "")}), "failed | failed sse-stream/refused | failed sse-stream/refused"},
+		{"modern, the client resets behind the answer", one(modernOK.ends(har.EndClientRST)), "unknown | modern probe/modern | modern probe/modern"},
 		{"a BOM before the reply, taken, nothing more", one(probing(1, js("200 OK", "\uFEFF"+discovered(probe1, `["2026-07-28"]`)))), "unknown | modern probe/modern | modern probe/modern"},
 		{"an array of one, taken, nothing more", one(probing(1, js("200 OK", "["+discovered(probe1, `["2026-07-28"]`)+"]"))), "unknown | modern probe/modern | modern probe/modern"},
 		{"junk before the reply's event, taken, nothing more", one(probing(1, sse("data: hello\n\n"+event(discovered(probe1, `["2026-07-28"]`))))), "unknown | modern probe/modern | modern probe/modern"},
