@@ -33,6 +33,8 @@ func (o *recordOptions) checkDoor(c *cobra.Command) error {
 	switch {
 	case o.forward && o.to != "" && o.to != o.app.getenv("MCPTAP_TO"):
 		return usage(c, "--forward and --to: want one of them; the clients of a proxy name the servers")
+	case o.quiet && o.verbose && o.app.getenv("MCPTAP_QUIET") == "":
+		return usage(c, "--quiet and --verbose: want one of them")
 	case !o.forward && (len(o.only) > 0 || o.passthrough):
 		return usage(c, "--only and --passthrough need --forward")
 	}

@@ -62,9 +62,6 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.out == stdio {
-		return usage(c, "--out -: stdout holds the URLs for the client, want a file")
-	}
 	_, port, err := net.SplitHostPort(o.listen)
 	if err != nil || port != "0" && len(servers) > 1 {
 		return usage(c, "--listen %s: several servers want port 0, a free one for each", o.listen)
@@ -73,7 +70,17 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.open(a); err != nil {
+	dial, err := o.dialer(c)
+	if err != nil {
+		return err
+	}
+	header := har.Header{Mode: "reverse", KeepSecrets: o.keepSecrets}
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.name)
+		header.Servers = append(header.Servers, har.Server{Name: s.name, To: safeURL(s.to)})
+	}
+	if err := o.open(a, names...); err != nil {
 		return err
 	}
 	listeners, err := o.openMore(len(servers))
@@ -81,17 +88,14 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 		return err
 	}
 	defer closeAll(listeners)
-	header := har.Header{Mode: "reverse", KeepSecrets: o.keepSecrets}
-	for _, s := range servers {
-		header.Servers = append(header.Servers, har.Server{Name: s.name, To: safeURL(s.to)})
-	}
 	tape, err := o.begin(header)
 	if err != nil {
 		return err
 	}
 	conns, list := new(atomic.Uint64), []*named(nil)
 	for i, s := range servers {
-		s.door = &proxy.Reverse{To: s.to, TLS: trust, Name: s.name, Conns: conns, Record: tape.Record, Notice: func(words string) { o.notice("%s: %s", s.name, words) }}
+		s.door = &proxy.Reverse{To: s.to, TLS: trust, Dial: dial, Name: s.name, Conns: conns, Record: tape.Record, Offer: tape.Offer,
+			Notice: func(words string) { o.notice("%s: %s", s.name, words) }}
 		s.l, s.run, s.path = listeners[i], s.door.Serve, s.to.RequestURI()
 		list = append(list, &s.named)
 	}
@@ -104,20 +108,14 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 		defer config.remove(o)
 	}
 	code, err := o.serveMany(list, config)
-	for _, s := range servers {
-		if e := s.door.Close(); err == nil {
-			err = e
+	return o.finish(tape, func() (err error) {
+		for _, s := range servers {
+			if e := s.door.Close(); err == nil {
+				err = e
+			}
 		}
-	}
-	tapeErr := tape.close()
-	o.farewell(tape, tapeErr != nil)
-	switch {
-	case code != codeOK:
-		return exit(code)
-	case err != nil:
 		return err
-	}
-	return tapeErr
+	}, code, err)
 }
 
 // servers are those that --to names, or those of --config that are reached over HTTP.

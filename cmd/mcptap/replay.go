@@ -103,7 +103,13 @@ func (a *app) replay(c *cobra.Command, name string, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.open(a); err != nil {
+	var names []string
+	for _, p := range play.Players {
+		if p.Name != "" {
+			names = append(names, p.Name)
+		}
+	}
+	if err := o.open(a, names...); err != nil {
 		return err
 	}
 	listeners, err := o.openMore(len(play.Players))

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -45,12 +47,15 @@ func (s *session) split(c *cobra.Command, args []string) []string {
 	return args
 }
 
-// open listens, and looks for CMD before anything else has happened. pathAndQuery ends the URL for the client.
-func (s *session) open(a *app) error {
+// open listens, and looks at CMD before anything else has happened: {url:NAME} must stand for one of the named servers.
+func (s *session) open(a *app, names ...string) error {
 	s.app, s.notice = a, a.noticeUnless(s.quiet)
 	if len(s.argv) > 0 {
 		if _, err := exec.LookPath(s.argv[0]); err != nil {
 			return &trouble{fmt.Errorf("%s: %w", s.argv[0], err.(*exec.Error).Err), "what follows -- is the command to run"}
+		}
+		if err := checkNamed(s.argv[1:], names); err != nil {
+			return err
 		}
 	}
 	l, err := listen(s.listen)
@@ -61,6 +66,23 @@ func (s *session) open(a *app) error {
 	s.signals = make(chan os.Signal, 8)
 	signal.Notify(s.signals, ending()...)
 	surviveWriteSignals()
+	return nil
+}
+
+var namedURLs = regexp.MustCompile(`\{url:([^{}]*)\}`)
+
+// checkNamed refuses {url:NAME} where there is no such server.
+func checkNamed(args, names []string) error {
+	for _, arg := range args {
+		for _, m := range namedURLs.FindAllStringSubmatch(arg, -1) {
+			switch {
+			case len(names) == 0:
+				return &trouble{fmt.Errorf("%s: no server has a name here", m[0]), "{url} stands for the URL"}
+			case !slices.Contains(names, m[1]):
+				return &trouble{fmt.Errorf("%s: there is no such server", m[0]), "the servers are " + strings.Join(names, ", ")}
+			}
+		}
+	}
 	return nil
 }
 
