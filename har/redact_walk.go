@@ -149,6 +149,16 @@ func (w *walk) payload() bool {
 	return done
 }
 
+// extensions adds the chunk extensions that a Cleaner finds between from and the cursor (RFC 9112 section 7.1.1).
+func (w *walk) extensions(raw []byte, from int) {
+	if w.r.deep == nil {
+		return
+	}
+	if n := bytes.IndexByte(raw[from:w.at], ';'); n >= 0 {
+		w.r.scanText(w.r.addRegion(region{d: w.d, off: from + n, text: raw[from+n : w.at]}))
+	}
+}
+
 // endPayload lets reading begin again behind the body, if it has ended.
 func (w *walk) endPayload(done bool) {
 	w.mark.facts = w.facts
@@ -261,8 +271,12 @@ func (w *walk) collect() (done bool) {
 				w.r.pieces = append(w.r.pieces, piece{raw: w.at, n: int(n)})
 			}
 			w.through(n)
-		} else if !w.overhead(raw) {
-			return false
+		} else {
+			from := w.at
+			if !w.overhead(raw) {
+				return false
+			}
+			w.extensions(raw, from)
 		}
 		if w.in == inTrailers || w.in == inTail {
 			return true

@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"encoding/base64"
 	"fmt"
+	"html"
 	"io"
 	"net/url"
 	"os"
@@ -13,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/mcptap/mcptap/har"
 )
@@ -78,8 +83,35 @@ func everyEscaped(s, format string) (out string) {
 	return out
 }
 
+// packers compress a body.
+var packers = map[string]func(*testing.T, string) string{
+	"br":      func(t *testing.T, s string) string { var b bytes.Buffer; return packed(t, &b, brotli.NewWriter(&b), s) },
+	"deflate": func(t *testing.T, s string) string { var b bytes.Buffer; return packed(t, &b, zlib.NewWriter(&b), s) },
+	"gzip":    func(t *testing.T, s string) string { var b bytes.Buffer; return packed(t, &b, gzip.NewWriter(&b), s) },
+	"zstd": func(t *testing.T, s string) string {
+		var b bytes.Buffer
+		w, err := zstd.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return packed(t, &b, w, s)
+	},
+}
+
+func packed(t *testing.T, b *bytes.Buffer, w io.WriteCloser, s string) string {
+	t.Helper()
+	if _, err := io.WriteString(w, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // plant makes the recording.
-func plant() *planting {
+func plant(t *testing.T) *planting {
+	t.Helper()
 	p := &planting{secrets: map[string]string{}}
 	s := p.secret
 	// Values that come before what tells that they are secret, in all forms.
@@ -140,6 +172,23 @@ func plant() *planting {
 	x.End = har.EndRST
 	p.exchange(message("POST /mcp HTTP/1.1", "", plainCall), "HTTP/1.1 103 Early\r\nSet-Cookie: a="+s("interim")+"\r\n\r\n"+message("HTTP/1.1 200 OK", jsonField, tool("")))
 	p.exchange("GET /mcp HTTP/1.1\r\nAuthorization: Bearer "+s("a head that is cut"), "")
+	// What repeats a value that is known, where it frames or names something.
+	named := s("a name and an id")
+	p.request("X-API-KEY: "+named+"\r\nMcp-Name: "+named+"\r\nLast-Event-ID: 1-"+named+"\r\nX-"+strings.ReplaceAll(named, ":", "")+": 1\r\n", plainCall)
+	p.request("x-api-key:"+s("a field in small letters")+"\r\nAUTHORIZATION: bearer "+s("a field in capitals")+"\r\n", plainCall)
+	p.exchange("GET http://u:"+s("an absolute target")+"@h.example/mcp HTTP/1.1\r\nHost: "+named+".example\r\n\r\n", message("HTTP/1.1 404 No", "", ""))
+	p.exchange("GET /mcp/"+named+"/sse#"+url.QueryEscape(named)+" HTTP/1.1\r\nHost: h\r\n\r\n", message("HTTP/1.1 404 No", "", ""))
+	p.exchange(message("POST /mcp HTTP/1.1", "", plainCall), "HTTP/1.1 200 OK\r\n"+jsonField+"Transfer-Encoding: chunked\r\n\r\n2;x="+named+"\r\n{}\r\n0\r\n\r\n")
+	p.exchange(message("POST /mcp HTTP/1.1", "", plainCall), message("HTTP/1.1 200 OK", jsonField, tool(""))+"behind it "+named)
+	p.exchange(message("POST /mcp HTTP/1.1", "", plainCall), named)
+	p.response("WWW-Authenticate: Bearer resource_metadata=\"https://h.example/?token="+s("a challenge")+"\"\r\n", "")
+	p.response("Link: <https://h.example/?api_key="+s("a link")+">; rel=next\r\n", "")
+	p.response("Content-Type: text/html\r\n", "<input type=hidden value=\""+html.EscapeString(named)+"\">")
+	for coding, pack := range packers {
+		p.response(jsonField+"Content-Encoding: "+coding+"\r\n", pack(t, tool("Bearer "+s("whole "+coding)+strings.Repeat(" and so on", 50))))
+		b := pack(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"password":"`+s("a request in "+coding)+`"}}}`)
+		p.request(jsonField+"Content-Encoding: "+coding+"\r\n", b)
+	}
 	// Beside the bytes.
 	p.k.Header = har.Header{Tool: "test", Mode: "reverse", KeepSecrets: true, Started: p.k.Exchanges[0].Started, To: "http://127.0.0.1/mcp?api_key=" + s("--to")}
 	p.k.Header.Servers = []har.Server{{Name: "one", To: "http://u:" + s("--to of several") + "@127.0.0.1/"}}
@@ -218,9 +267,18 @@ func runs(t *testing.T, want int, stdin string, args ...string) map[string][]byt
 	return map[string][]byte{strings.Join(args[:1], " ") + " stdout": stdout.Bytes(), args[0] + " stderr": stderr.Bytes()}
 }
 
+func isPacked(place string) bool {
+	for coding := range packers {
+		if strings.Contains(place, coding) {
+			return true
+		}
+	}
+	return false
+}
+
 // No secret is in anything that redact, share and import write, whatever its place and form.
 func TestNothingPlantedIsWritten(t *testing.T) {
-	p := plant()
+	p := plant(t)
 	if len(p.secrets) < 30 {
 		t.Fatalf("%d places", len(p.secrets))
 	}
@@ -246,6 +304,12 @@ func TestNothingPlantedIsWritten(t *testing.T) {
 		{"share", in, "--out", out("shared.zip")},
 		{"share", in, "--text"},
 		{"import", "-", "--out", out("imported.mcptap")},
+		{"corpus", "add", in, "--name", "planted", "--story", "x", "--out", out("case.mcptap")},
+		{"har", out("redacted.mcptap"), "--out", out("redacted.har")},
+		{"export", out("redacted.mcptap"), "--format", "perfetto", "--out", out("redacted.trace.json")},
+		{"export", out("redacted.mcptap"), "--format", "otlp-json", "--out", out("redacted.otlp.json")},
+		{"analyze", out("redacted.mcptap"), "--format", "html", "--fail-on", "never", "--out", out("redacted.html")},
+		{"analyze", out("redacted.mcptap"), "--format", "markdown", "--fail-on", "never", "--out", out("redacted.md")},
 	} {
 		stdin := ""
 		if args[0] == "import" {
@@ -256,7 +320,7 @@ func TestNothingPlantedIsWritten(t *testing.T) {
 		}
 	}
 	names, err := filepath.Glob(out("*"))
-	if err != nil || len(names) != 4 {
+	if err != nil || len(names) != 10 {
 		t.Fatalf("%v, %v", names, err)
 	}
 	for _, name := range names {
@@ -268,7 +332,7 @@ func TestNothingPlantedIsWritten(t *testing.T) {
 	for place, secret := range p.secrets {
 		seen := false
 		for _, form := range forms(secret) {
-			seen = seen || bytes.Contains(lines.Bytes(), []byte(form)) || strings.Contains(place, "gzip") || strings.Contains(place, "zstd")
+			seen = seen || bytes.Contains(lines.Bytes(), []byte(form)) || isPacked(place)
 			for name, text := range all {
 				if bytes.Contains(text, []byte(form)) {
 					t.Errorf("%s: %q is in %s", place, form, name)
