@@ -115,14 +115,23 @@ func (a *app) share(name string, o *shareOptions, c *har.Cleaner) error {
 		return err
 	}
 	a.notice("%s: %s", name, replacedText(c.Replaced()))
-	if packed.Len() > trackerMost {
-		a.notice("%s has %d MB; trackers take 25 MB", out, packed.Len()/1e6)
+	if warning := tooLarge(out, packed.Len()); warning != "" {
+		a.notice("%s", warning)
 	}
 	if out == stdio {
 		return nil
 	}
 	_, err = fmt.Fprintln(a.stdout, out)
 	return err
+}
+
+// tooLarge says that trackers refuse a file of that many bytes; "": they take it.
+func tooLarge(name string, size int) string {
+	const mib = 1 << 20
+	if size <= trackerMost {
+		return ""
+	}
+	return fmt.Sprintf("%s has %.1f MiB, and trackers take %d: --minimize leaves out what a finding does not need", name, float64(size)/mib, trackerMost/mib)
 }
 
 func (a *app) shareText(name string, o *shareOptions, p *parcel, c *har.Cleaner) error {
