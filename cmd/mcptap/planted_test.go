@@ -16,9 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/mcptap/mcptap/har"
 )
 
@@ -85,17 +82,8 @@ func everyEscaped(s, format string) (out string) {
 
 // packers compress a body.
 var packers = map[string]func(*testing.T, string) string{
-	"br":      func(t *testing.T, s string) string { var b bytes.Buffer; return packed(t, &b, brotli.NewWriter(&b), s) },
 	"deflate": func(t *testing.T, s string) string { var b bytes.Buffer; return packed(t, &b, zlib.NewWriter(&b), s) },
 	"gzip":    func(t *testing.T, s string) string { var b bytes.Buffer; return packed(t, &b, gzip.NewWriter(&b), s) },
-	"zstd": func(t *testing.T, s string) string {
-		var b bytes.Buffer
-		w, err := zstd.NewWriter(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return packed(t, &b, w, s)
-	},
 }
 
 func packed(t *testing.T, b *bytes.Buffer, w io.WriteCloser, s string) string {
@@ -269,7 +257,7 @@ func runs(t *testing.T, want int, stdin string, args ...string) map[string][]byt
 
 func isPacked(place string) bool {
 	for coding := range packers {
-		if strings.Contains(place, coding) {
+		if strings.Contains(place, coding) || strings.Contains(place, "zstd") {
 			return true
 		}
 	}
