@@ -19,8 +19,8 @@ const (
 )
 
 // A Writer appends to a cassette. What was flushed is readable whatever happens next. It is not safe for concurrent use.
-// Lines are packed while the next ones are written: at most packHeld bytes wait, beside two chunks, each up to packAt and one line long,
-// and a failure may be reported by a later call, at the latest by Flush or Close.
+// Lines are packed while the next ones are written: at most two chunks, each up to packAt and one line long, are in memory,
+// and a failure may be reported by the call after the next one, at the latest by Flush or Close.
 type Writer struct {
 	out    *packedWriter
 	packer *packer // nil: plain lines
