@@ -74,7 +74,7 @@ func TestDocWords(t *testing.T) {
 	}
 	for title, want := range map[string][]string{
 		"5. Endings": endings,
-		"6. Notes":   {NoteUpstream, NoteTunnel, NoteGap, NoteSnaplen, NoteStart, NoteConflict, NoteExit, NoteStdout, NoteInferred, NoteHAR, NoteMinimized, NoteLimit, NoteRotated, NoteRecoded, NoteCopy, NoteCut},
+		"6. Notes":   {NoteUpstream, NoteTunnel, NoteGap, NoteSnaplen, NoteStart, NoteConflict, NoteExit, NoteStdout, NoteInferred, NoteHAR, NoteMinimized, NoteLimit, NoteRotated, NoteLost, NoteRecoded, NoteCopy, NoteCut},
 		"8. Secrets": kinds,
 	} {
 		if got := sections[title]; !reflect.DeepEqual(got, want) {
