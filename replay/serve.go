@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/har"
@@ -15,6 +16,7 @@ type turn struct {
 	upTo     int           // how many recorded bytes were sent or replaced
 	behind   int           // how many bytes the client has sent behind its request, where a tunnel has made them part of it
 	left     bool          // the client closed its side while a gate was shut
+	passed   []*gate       // those whose part was sent before that of one that was shut
 }
 
 // answer answers a whole request.
@@ -91,7 +93,7 @@ func (c *conn) due(at time.Duration) time.Time { return c.anchor.Add(c.scale(at 
 
 // serve sends r's response from the byte at from on, with its cuts and gaps.
 func (c *conn) serve(r *recording, patch []edit, from int) {
-	c.patch, c.upTo, c.behind, c.left = patch, from, 0, false
+	c.patch, c.upTo, c.behind, c.left, c.passed = patch, from, 0, false, nil
 	c.p.warn(r)
 	gates := []gate(nil)
 	if r.stream != nil {
@@ -119,6 +121,9 @@ func (c *conn) serve(r *recording, patch []edit, from int) {
 // cannot be sent any more.
 func (c *conn) serveWrite(r *recording, gates *[]gate, begin, end int, at time.Duration) bool {
 	begin = c.throughGates(r, gates, begin, end, at)
+	if begin >= end {
+		return true
+	}
 	if begin < 0 || !c.tunnelled(r, at) || !c.wait(c.due(at)) {
 		return false
 	}
@@ -130,10 +135,22 @@ func (c *conn) serveWrite(r *recording, gates *[]gate, begin, end int, at time.D
 }
 
 // throughGates takes the bytes [begin, end), written at that time, through the gates that stand before them. It returns
-// what is left to send, -1 if the connection is over.
+// where what is left to send begins, -1 if the connection is over.
 func (c *conn) throughGates(r *recording, gates *[]gate, begin, end int, at time.Duration) int {
 	for len(*gates) > 0 && (*gates)[0].off < end {
 		g := &(*gates)[0]
+		if slices.Contains(c.passed, g) {
+			if g.off > begin {
+				if !c.wait(c.due(at)) {
+					return -1
+				}
+				c.emit(r, begin, g.off)
+			}
+			*gates = (*gates)[1:]
+			c.upTo = r.stream.part(r, *gates)
+			begin = max(begin, c.upTo)
+			continue
+		}
 		due, patch, open := c.p.passes(g, c)
 		if g.off > begin && (!open || due.After(c.due(at))) {
 			if !c.wait(c.due(at)) {
@@ -143,7 +160,7 @@ func (c *conn) throughGates(r *recording, gates *[]gate, begin, end int, at time
 			begin = g.off
 		}
 		for !open {
-			if c.read(time.Time{}); c.dead || c.eof {
+			if c.read(c.overtake(r, *gates)); c.dead || c.eof {
 				c.left = true
 				return -1
 			}
@@ -156,7 +173,7 @@ func (c *conn) throughGates(r *recording, gates *[]gate, begin, end int, at time
 		c.p.patched(r, patch)
 		*gates = (*gates)[1:]
 	}
-	return begin
+	return max(begin, c.upTo)
 }
 
 // tunnelled waits until the client has sent as many bytes behind its request as had come before that time. Then gaps

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -124,7 +125,9 @@ func (p *Player) passes(g *gate, c *conn) (due time.Time, patch []edit, ok bool)
 			since = k.r.servedAt
 		}
 		if !k.r.taken || since.IsZero() {
-			k.r.waiting = append(k.r.waiting, c)
+			if !slices.Contains(k.r.waiting, c) {
+				k.r.waiting = append(k.r.waiting, c)
+			}
 			return due, nil, false
 		}
 		if at := since.Add(c.scale(k.gap)); !k.earlier && at.After(due) {
