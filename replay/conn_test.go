@@ -128,6 +128,19 @@ func TestNotHTTP(t *testing.T) {
 	}
 }
 
+// A request whose end its head leaves unknown is refused behind that, also where nothing follows.
+func TestUnknownEnd(t *testing.T) {
+	for _, fields := range []string{"Content-Length: -1", "Content-Length: 1\r\nContent-Length: 2", "Transfer-Encoding: gzip"} {
+		p := &Player{Exchanges: []*har.Exchange{taped(1, post("{}"), har.EndKeep, ok("1"))}}
+		addr, _ := play(t, p)
+		c := dial(t, addr)
+		c.send("POST /mcp HTTP/1.1\r\n" + fields + "\r\n\r\n")
+		if got, end := c.rest(); !strings.HasPrefix(got, "HTTP/1.1 501 ") || end != har.EndFIN || len(p.Result().Misses) != 1 {
+			t.Errorf("%s: got %q, %s, %d misses", fields, got, end, len(p.Result().Misses))
+		}
+	}
+}
+
 // A client that left in the middle of its request did so in the recording.
 func TestAbandonedRequest(t *testing.T) {
 	whole := post(call("1", "tools/list", ""))

@@ -23,7 +23,7 @@ func (c *conn) unfinished(f *found) (more bool) {
 		c.tooLarge()
 		return false
 	}
-	if !f.opaque {
+	if !f.opaque && f.head.Framing != wire.Unframable {
 		return true
 	}
 	q := &request{match: c.p.Match, head: f.head, raw: c.buf[:f.n], affinity: affinity(f.head)}

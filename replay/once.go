@@ -17,7 +17,7 @@ type once struct {
 }
 
 // Record makes a test its own recording: where file is missing, the client's traffic with the server at that URL is
-// recorded to it, credentials replaced; where it is there, Record is Serve. A run that fails leaves no file. With CI set in
+// recorded to it, credentials replaced; where it is there, Record is Serve. A run that fails or sends nothing leaves no file. With CI set in
 // the environment (but to false or 0) a missing file is a failure: recordings are made by people and committed. It needs a
 // Kit.
 func Record(t TB, to, file string) *Server {
@@ -75,11 +75,15 @@ func (o *once) stop() error {
 	return err
 }
 
-// keep gives the recording its name if the test has passed, without overwriting a file that has appeared meanwhile.
+// keep gives the recording its name if the test has passed and it holds something, without overwriting a file that has appeared meanwhile.
 func (o *once) keep(t TB) {
 	defer os.Remove(o.partial)
 	if t.Failed() {
 		t.Logf("replay: the test failed: %s is not kept", o.file)
+		return
+	}
+	if c, err := readFile(o.partial); err == nil && len(c.Exchanges) == 0 {
+		t.Errorf("replay: nothing was sent: %s is not kept", o.file)
 		return
 	}
 	if err := os.Link(o.partial, o.file); err != nil {

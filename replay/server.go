@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -155,6 +156,9 @@ func (s *Server) load(t TB) bool {
 	if err == nil {
 		err = s.play.Wait()
 	}
+	if err == nil {
+		err = overStdio(cmp.Or(s.File, "the recording"), c.Exchanges)
+	}
 	if err == nil && len(c.Exchanges) == 0 {
 		err = fmt.Errorf("%s holds no exchange: there is nothing to serve", cmp.Or(s.File, "the recording"))
 	}
@@ -162,9 +166,20 @@ func (s *Server) load(t TB) bool {
 		t.Fatalf("replay: %v", err)
 		return false
 	}
+	if c.Cut != "" {
+		t.Logf("replay: %s: %s; what is whole was read", s.File, c.Cut)
+	}
 	s.served = make(chan error, len(s.play.Players))
 	t.Cleanup(s.finish)
 	return true
+}
+
+// overStdio refuses a recording of a process, which no client asks anything over HTTP.
+func overStdio(name string, xs []*har.Exchange) error {
+	if i := slices.IndexFunc(xs, (*har.Exchange).Stdio); i >= 0 {
+		return fmt.Errorf("%s: exchange %d was recorded over stdio: start mcptap replay --stdio as the server", name, xs[i].N)
+	}
+	return nil
 }
 
 // player gives Server.Player, and for more servers others that are set as it is.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -162,6 +163,35 @@ func TestServeNoFile(t *testing.T) {
 	wantErrors(t, f.end(), "missing.mcptap: no such file")
 	if !f.fatal {
 		t.Error("the test goes on")
+	}
+}
+
+func TestServeOverStdio(t *testing.T) {
+	f := &trial{}
+	Serve(f, cassette(t, lineAt(1, ping("1"), 0, pong("1"), 0, 1, har.EndKeep)))
+	wantErrors(t, f.end(), "exchange 1 was recorded over stdio")
+}
+
+// What of a torn file was read is served, and the test is told.
+func TestServeTorn(t *testing.T) {
+	var b bytes.Buffer
+	w, err := har.NewWriter(&b, har.Header{Tool: "test", Started: epoch}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(taped(1, post(call("1", "tools/list", "")), har.EndKeep, ok(result("1", "[]")))), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	torn := filepath.Join(t.TempDir(), "torn.mcptap")
+	if err := os.WriteFile(torn, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f := &trial{}
+	s := &Server{File: torn, AllowUnserved: true}
+	s.Start(f)
+	wantErrors(t, f.end())
+	if len(f.logs) != 1 || !strings.HasSuffix(f.logs[0], "; what is whole was read") {
+		t.Errorf("the test was told %q", f.logs)
 	}
 }
 

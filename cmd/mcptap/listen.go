@@ -10,14 +10,25 @@ import (
 )
 
 // unixPrefix stands before the path of a socket to listen on.
-const unixPrefix = "unix:"
+const (
+	unixPrefix  = "unix:"
+	unixHint    = "want a path that does not exist yet, in a folder of yours"
+	maxUnixPath = 103 // bytes that every system takes
+)
 
 // listen listens on what --listen names.
 func listen(address string) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		// Linux takes both for a name without a file, which nothing keeps others from.
+		if path == "" || path[0] == '@' {
+			return nil, &trouble{fmt.Errorf("--listen %s: want the path of a file", address), unixHint}
+		}
 		l, err := listenUnix(path)
-		if err != nil {
-			return nil, &trouble{fmt.Errorf("--listen %s: %w", address, cause(err)), "want a path that does not exist yet, in a folder of yours"}
+		switch {
+		case errors.Is(err, syscall.EINVAL) && len(path) > maxUnixPath:
+			return nil, &trouble{fmt.Errorf("--listen %s: the path has %d bytes, more than a socket's can have", address, len(path)), "want a shorter one: " + unixPrefix + "PATH may be relative"}
+		case err != nil:
+			return nil, &trouble{fmt.Errorf("--listen %s: %w", address, cause(err)), unixHint}
 		}
 		return l, nil
 	}

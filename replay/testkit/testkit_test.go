@@ -155,6 +155,15 @@ func TestRecord(t *testing.T) {
 	}
 
 	f = &trial{TB: t}
+	replay.Record(f, origin.URL, file)
+	if said := f.end(); !strings.Contains(said, "nothing was sent") {
+		t.Errorf("a test that sends nothing was told %q", said)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*")); len(left) > 0 {
+		t.Errorf("a run that sent nothing leaves %v", left)
+	}
+
+	f = &trial{TB: t}
 	s = replay.Record(f, origin.URL+"/mcp?tenant=a", file)
 	s.Expect("legacy-fallback")
 	send(t, s.URL, probe, initialize, ready, list)
