@@ -46,6 +46,9 @@ func (c *connect) observed() Observed {
 		}
 		end = f.until()
 	}
+	if o.Outcome == Unknown { // what the server named need not have been agreed on
+		o.Version = ""
+	}
 	o.WaitMS = end.Sub(c.first().started).Milliseconds()
 	return o
 }
