@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,8 +85,11 @@ func (s *spoken) headerRules(f *facts, in set, head Evidence) {
 	switch {
 	case r.header == "":
 		s.breaks("conform/version-header", in, f, "", head)
-	case r.header != revisionNames.word(s.negotiated):
-		s.breaks("conform/version-header-negotiated", in, f, fmt.Sprintf("%s, and %s was negotiated", r.header, revisionNames.word(s.negotiated)), head)
+	default:
+		agreed := cmp.Or(revisionNames.word(s.negotiated), first(s.init.reply.versions))
+		if agreed != "" && r.header != agreed {
+			s.breaks("conform/version-header-negotiated", in, f, fmt.Sprintf("%s, and %s was negotiated", r.header, agreed), head)
+		}
 	}
 }
 

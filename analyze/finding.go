@@ -240,7 +240,7 @@ func (f *facts) word(name string) string {
 	case "media":
 		return cmp.Or(f.mediaType, "no media type")
 	case "why":
-		return f.reply.why
+		return cmp.Or(f.reply.why, "it has no body")
 	case "method":
 		return f.what()
 	case "code":
@@ -250,6 +250,11 @@ func (f *facts) word(name string) string {
 	case "wait":
 		return seconds(f.finished.Sub(f.started))
 	case "end":
+		return endWords[f.end]
+	case "over":
+		if f.answer == whole {
+			return "as HTTP ends an answer"
+		}
 		return endWords[f.end]
 	case "ending":
 		if len(f.notes) > 0 {
@@ -286,6 +291,8 @@ func (f *facts) word(name string) string {
 		return cmp.Or(namesOf(contradictory(f.faultAt)), namesOf(contradictory(f.reqFaultAt)))
 	case "reqframing":
 		return strings.Join(f.reqFaults, ", ")
+	case "edge":
+		return f.head.edge
 	case "sent":
 		return strconv.Itoa(f.reqBytes)
 	case "retry":

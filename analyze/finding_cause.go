@@ -21,6 +21,8 @@ var (
 var causes = []cause{
 	{id: "auth-credentials-refused", says: []string{"auth-required", "optional-method-auth"}},
 	{id: "auth-scope-insufficient", says: []string{"auth-required", "optional-method-auth"}},
+	{id: "edge-refused", says: append([]string{"auth-required", "auth-challenge-missing", "probe-auth", "optional-method-auth"}, refusals...)},
+	{id: "stdio-byte-order-mark", says: []string{"request-unanswered", "stdio-probe-silence", "initialize-silence", "stdio-exit-before-reply"}},
 	{id: "host-refused", says: append([]string{"auth-required", "probe-auth", "optional-method-auth"}, refusals...)},
 	{id: "body-undecodable", says: unreadable},
 	{id: "json-body-is-sse", says: unreadable},
@@ -37,7 +39,7 @@ var causes = []cause{
 	{id: "media-type-refused", says: refusals},
 	{id: "gateway-timeout", says: outages},
 	{id: "connection-reused-late", says: []string{"request-failed"}},
-	{id: "reply-id-type", says: uncorrelated},
+	{id: "reply-id-type", says: slices.Concat(uncorrelated, []string{"sse-ended-without-reply", "sse-open-without-reply", "probe-sse-no-reply", "reply-to-nobody"})},
 	{id: "reply-to-nobody", says: []string{"conform-response-on-stream"}},
 	{id: "reply-in-202-body", says: []string{"request-without-reply", "initialize-without-reply"}},
 	{id: "notification-answered", says: []string{"notification-ack-nonconforming"}},

@@ -87,7 +87,10 @@ func (a *analysis) differs(c *connect, seen Observed, rec Prediction) {
 	wait := seconds(time.Duration(seen.WaitMS) * time.Millisecond)
 	did := fmt.Sprintf("connected as %s after %s", seen.Outcome, wait)
 	if seen.Outcome == Failed {
-		did = fmt.Sprintf("burned %s, then failed", wait)
+		did = fmt.Sprintf("failed after %s", wait)
+		if seen.WaitMS >= 1000 {
+			did = fmt.Sprintf("burned %s, then failed", wait)
+		}
 		t.severity = severe
 	}
 	would := map[Outcome]string{Legacy: "it would have fallen back to initialize at once", Modern: "it would have connected without a handshake", Failed: "it would have failed with " + rec.Verdict}[rec.Outcome]

@@ -22,6 +22,7 @@ var headFindings = []template{
 	{"head-too-large", severe, byServer, "{method} was answered 431: its header fields are larger than the server takes", "raise the limit, or send fewer and shorter fields (cookies, tokens)"},
 	{"rate-limited", warning, byServer, "{method} was answered 429, Retry-After: {retry}", "clients: wait as long as Retry-After says; servers: send it"},
 	{"proxy-auth-required", severe, byIntermediary, "{method} was answered 407: a proxy before the server wants credentials", "give the client credentials for the proxy, or a way around it"},
+	{"edge-refused", severe, byIntermediary, "{method} was answered {status} by {edge}, which stands before the server: {text}; that is a firewall or a check for robots, and no question of the server's credentials", "let the client pass there: by its address, its path or its User-Agent; a client of MCP cannot solve what is made for browsers"},
 	{"host-refused", severe, byServer, "{method} was answered {status} because of its Host or Origin ({text}): that is a guard against DNS rebinding and no question of credentials", "add the host, or the origin, that clients use to the server's list of allowed ones"},
 	{"cors-preflight-failed", severe, byServer, "a browser's preflight for {wanted} was answered {status} and does not allow it, so the browser never sends the request", "answer OPTIONS with 2xx, Access-Control-Allow-Origin, -Methods and -Headers that name what is asked for, without asking for credentials"},
 	{"cors-origin-missing", severe, byServer, "the answer to {method} does not allow the page's origin, so the browser hides it from the client", "send Access-Control-Allow-Origin with every answer, errors too"},
@@ -118,6 +119,8 @@ func (a *analysis) findInHeads(f *facts) {
 		a.add(saying("rate-limited"), "", f, f.statusAt)
 	case f.status == 407:
 		a.add(saying("proxy-auth-required"), "", f, f.statusAt)
+	case f.edgeRefused():
+		a.add(saying("edge-refused"), "", f, f.statusAt, f.head.edgeAt, f.bodyAt)
 	case f.hostRefused():
 		a.add(saying("host-refused"), "", f, f.statusAt, f.bodyAt)
 	}
@@ -130,6 +133,14 @@ func (a *analysis) findInHeads(f *facts) {
 
 // codeHeaderMismatch is HeaderMismatch of revision 2026-07-28.
 const codeHeaderMismatch = -32020
+
+// edgeRefused tells whether a refusal is that of what stands before the server: it says so in a field, or its page names it.
+func (f *facts) edgeRefused() bool {
+	if f.status != 403 && f.status != 401 || f.challenge != "" || f.head.edge == "" {
+		return false
+	}
+	return f.head.barred || f.body == "html" && strings.Contains(strings.ToLower(f.reply.text), strings.ToLower(f.head.edge))
+}
 
 // hostRefused tells whether a refusal speaks of the request's Host or Origin, as SDKs that guard against DNS rebinding do.
 func (f *facts) hostRefused() bool {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A ruleFinding is the finding that a rule of the policy recommended stands for.
@@ -51,8 +52,21 @@ func namesSession(query string) bool {
 	return false
 }
 
-func isHTML(f *facts) bool   { return f.body == "html" }
-func isLegacy(f *facts) bool { return f.req.era() == eraLegacy }
+func isForeignPage(f *facts) bool { return f.body == "html" && !isOutage(f) }
+func isOutage(f *facts) bool      { return f.status >= 500 }
+func isLegacy(f *facts) bool      { return f.req.era() == eraLegacy }
+func isMalformed(f *facts) bool   { return f.answer == malformed && f.status != 0 }
+
+var unreadableAnswer = template{"request-failed", severe, byServer, "the answer to {method} is no HTTP that a client can read ({framing}): {end}",
+	"make the server, or the proxy before it, answer with a valid HTTP message"}
+
+// hasty is how soon a client leaves that has hardly waited: the timeouts of clients begin at seconds.
+const hasty = time.Second
+
+const hastyFix = "see why the client left: it may have been stopped; if it waits no longer than this, give it a longer timeout"
+
+// leftSoon tells whether a client left of itself, so soon that its leaving says nothing of the server.
+func leftSoon(f *facts) bool { return f.finished.Sub(f.started) < hasty }
 
 // ruleFindings are in the order of the rules. Of several for one rule, the first whose condition holds is reported. Where
 // the client failed over it, a finding is an error whatever its severity here.
@@ -98,7 +112,7 @@ var ruleFindings = []ruleFinding{
 		"the server refuses the version with -32022 but gives no usable list in data.supported, so no client can correct itself",
 		"put the list of supported versions, as strings, into data.supported"}, nil},
 	{"probe/http-5xx", template{"probe-http-5xx", warning, byServer,
-		"the probe was answered HTTP {status}. It is taken for a legacy server, but only until the server recovers: a host must not remember this for long",
+		"the probe was answered HTTP {status}. A client may take that for a legacy server, but only until the server recovers: it must not remember this for long",
 		"answer an unknown method with a JSON-RPC error, not with a 5xx; if this is an outage, repair it"}, nil},
 	{"probe/redirect", template{"probe-redirect", warning, byServer,
 		"the probe was redirected ({status}) to {location}, and the client did not follow", "use the redirect's target as the endpoint if it is the server"}, nil},
@@ -108,7 +122,7 @@ var ruleFindings = []ruleFinding{
 	{"probe/sse-silence", template{"probe-sse-no-reply", severe, byServer,
 		"the stream opened and carried no reply for {wait}, then the client left", "send the reply as an event"}, nil},
 	{"probe/sse-no-reply", template{"probe-sse-no-reply", severe, byServer,
-		"the stream ended without a reply ({end}). Clients take its end for silence and wait until they time out, a known gap of typescript-sdk #2571",
+		"the stream ended without a reply ({over}). Clients take its end for silence and wait until they time out, a known gap of typescript-sdk #2571",
 		"send the reply as an event before the stream ends"}, nil},
 	{"probe/not-mcp-media-type", template{"probe-media-type", warning, byServer,
 		"the probe was answered {status} with {media}, which no MCP client reads; strict clients fail instead of falling back",
@@ -126,7 +140,7 @@ var ruleFindings = []ruleFinding{
 		"the probe's answer is no valid JSON-RPC message ({why}); strict clients fail instead of falling back",
 		"reply with a valid JSON-RPC message that carries the request's id and nothing beside result or error"}, nil},
 	{"probe/no-common-version", template{"probe-no-common-version", note, byNobody,
-		"the server's versions ({versions}) and the client's have none in common; the client falls back to initialize", "upgrade whichever side is older"}, nil},
+		"the server's versions ({versions}) and the client's have none in common; what is left is initialize", "upgrade whichever side is older"}, nil},
 	{"probe/invalid-discover-result", template{"probe-result-invalid", warning, byServer,
 		"the probe's result is no DiscoverResult", "give supportedVersions, a list of strings, and capabilities, an object; or answer -32601"}, nil},
 	{"probe/no-reply-in-body", template{"probe-reply-uncorrelated", severe, byServer,
@@ -134,9 +148,11 @@ var ruleFindings = []ruleFinding{
 		"reply with the request's id"}, nil},
 
 	{"initialize/http-error", template{"initialize-not-mcp-endpoint", severe, byServer,
-		"initialize was answered {status} with an HTML page: this URL may not be the MCP endpoint", "use the URL of the MCP endpoint"}, isHTML},
+		"initialize was answered {status} with an HTML page: this URL may not be the MCP endpoint", "use the URL of the MCP endpoint"}, isForeignPage},
 	{"initialize/http-error", template{"initialize-http-error", severe, byServer,
-		"initialize was answered HTTP {status}: {text}", "accept initialize; at 400, 404 or 405 the server may speak HTTP+SSE only"}, notExplained},
+		"initialize was answered HTTP {status}: {text}", "see the server's log; if this is an outage, repair it"}, isOutage},
+	{"initialize/http-error", template{"initialize-http-error", severe, byServer,
+		"initialize was answered HTTP {status}: {text}", "check that the URL is the MCP endpoint; at 400, 404 or 405 the server may speak HTTP+SSE only"}, notExplained},
 	{"initialize/auth", template{"auth-required", severe, byNobody, "initialize was answered {status}: the server wants credentials", "authorize the client"}, nil},
 	{"initialize/unsupported-version", template{"initialize-unsupported-version", severe, byServer,
 		"the server answers initialize with version {versions}, which TypeScript clients do not accept there", "answer with a version of the handshake, at best the one asked for ({asked})"}, nil},
@@ -145,6 +161,7 @@ var ruleFindings = []ruleFinding{
 	{"initialize/rpc-error", template{"initialize-error", severe, byServer, "initialize was refused: {code} {text}", "see the server's log"}, nil},
 	{"initialize/transport-failure", template{"initialize-failed", severe, byServer, "initialize got no answer: {ending}", "see the server's log"}, nil},
 	{"initialize/cut-body", template{"initialize-failed", severe, byServer, "the answer to initialize broke off in its body: {end}", "find what breaks the connection"}, nil},
+	{"initialize/silence", template{"initialize-silence", severe, byNobody, "the client left {wait} after it had sent initialize, before an answer had come", hastyFix}, leftSoon},
 	{"initialize/silence", template{"initialize-silence", severe, byServer, "initialize was not answered for {wait}, then the client left", "make the server answer"}, nil},
 	{"initialize/stalled-body", template{"initialize-silence", severe, byServer, "the answer to initialize was not whole after {wait}, when the client left", "send the whole body"}, nil},
 	{"initialize/accepted-202", template{"initialize-without-reply", severe, byServer, "initialize, a request, was answered 202: no reply will come", "answer a request with its reply"}, nil},
@@ -172,14 +189,17 @@ var ruleFindings = []ruleFinding{
 	{"optional/unrecognised", template{"optional-method-refused", warning, byServer,
 		"{method} was answered HTTP {status} without a JSON-RPC 2.0 error -32601 ({text}): nothing says that the method is missing, and hosts disconnect",
 		"answer a missing method 200 with the JSON-RPC error -32601"}, nil},
+	{"optional/transport-failure", unreadableAnswer, isMalformed},
 	{"optional/transport-failure", template{"request-failed", severe, byServer, "{method} got no answer: {ending}", "find what breaks the connection"}, nil},
 	{"optional/cut-body", template{"request-failed", severe, byServer, "the answer to {method} broke off in its body: {end}", "find what breaks the connection"}, nil},
 	{"request/auth", template{"auth-required", warning, byNobody, "{method} was answered {status}: the server wants credentials", "authorize the client"}, nil},
 	{"request/http-5xx", template{"request-http-5xx", severe, byServer, "{method} was answered HTTP {status}: {text}", "see the server's log"}, nil},
 	{"request/redirect", template{"redirect-not-followed", severe, byServer, "{method} was answered {status} without Location, so there is nowhere to follow to", "answer the request, or name the target in Location"}, leadsNowhere},
 	{"request/http-4xx", template{"request-http-4xx", warning, byServer, "{method} was answered HTTP {status}: {text}", "answer with the JSON-RPC error at 200"}, isLegacy},
+	{"request/transport-failure", unreadableAnswer, isMalformed},
 	{"request/transport-failure", template{"request-failed", severe, byServer, "{method} got no answer: {ending}", "find what breaks the connection"}, nil},
 	{"request/cut-body", template{"request-failed", severe, byServer, "the answer to {method} broke off in its body: {end}", "find what breaks the connection"}, nil},
+	{"request/silence", template{"request-unanswered", note, byNobody, "the client left {wait} after it had sent {method}, before an answer had come", hastyFix}, leftSoon},
 	{"request/silence", template{"request-unanswered", warning, byServer, "{method} was not answered for {wait}, then the client left", "answer every request"}, nil},
 	{"request/stalled-body", template{"request-unanswered", warning, byServer, "the answer to {method} was not whole after {wait}, when the client left", "send the whole body"}, nil},
 	{"discover/accepted-202", template{"request-without-reply", warning, byServer, "server/discover, a request, was answered 202: no reply will come", "answer a request with its reply"}, nil},
@@ -189,7 +209,7 @@ var ruleFindings = []ruleFinding{
 	{"request/no-reply-in-body", template{"reply-uncorrelated", severe, byServer, "{method} was answered with valid JSON-RPC, but not with a reply to its id", "reply with the request's id"}, nil},
 	{"request/resume", template{"stream-cut-before-reply", note, byServer, "the stream ended after event {event} and before the reply to {method}; the client may resume", "keep the stream open until the reply is sent"}, nil},
 	{"request/sse-silence", template{"sse-open-without-reply", severe, byServer, "the stream opened for {method} carried no reply for {wait}, then the client left", "flush the reply's event as soon as it is written"}, nil},
-	{"request/sse-no-reply", template{"sse-ended-without-reply", severe, byServer, "the stream opened for {method} ended without the reply ({end})", "send the reply before the stream ends, or event ids so that clients can resume"}, nil},
+	{"request/sse-no-reply", template{"sse-ended-without-reply", severe, byServer, "the stream opened for {method} ended without the reply ({over})", "send the reply before the stream ends, or event ids so that clients can resume"}, nil},
 
 	{"notification/http-5xx", template{"notification-refused", warning, byServer, "{method} was answered HTTP {status}", "answer a notification 202 without a body"}, nil},
 	{"notification/redirect", template{"notification-refused", warning, byServer, "{method} was answered HTTP {status}", "answer a notification 202 without a body"}, leadsNowhere},

@@ -10,6 +10,7 @@ import (
 // stdioFindings are those that only lines of a process can have.
 var stdioFindings = []template{
 	{"stdio-noise", severe, byServer, "the server wrote {bytes} bytes to its stdout that are no JSON-RPC message ({text}); some clients skip the line, others end the connection", "write logs to stderr: stdout is for messages alone"},
+	{"stdio-byte-order-mark", severe, byServer, "the server wrote a byte order mark (EF BB BF) before a message on its stdout: clients find no JSON in the line", "write UTF-8 without a byte order mark; in .NET, new UTF8Encoding(false)"},
 	{"stdio-not-jsonrpc", warning, byServer, "the server wrote JSON to its stdout that is no JSON-RPC message ({why})", "write one valid JSON-RPC 2.0 message a line, and logs to stderr"},
 	{"stdio-embedded-newline", severe, byServer, "a message of the server goes over several lines ({text}); a message ends at the first line end, so clients read pieces", "write a message without line ends in it: print JSON in one line"},
 	{"stdio-embedded-newline-request", severe, byClient, "a message of the client goes over several lines; servers read pieces", "write a message without line ends in it"},
@@ -90,9 +91,31 @@ func (a *analysis) findLine(f *facts) {
 		a.add(f.unmatched(), "", f, f.bodyAt)
 		return
 	}
-	if id != "" {
-		a.add(stdioSaying(id), "", f, f.headless)
+	if id == "" || f.reqBytes == 0 && f.connect.frames() && slices.Contains([]lineForm{lineOpen, lineJoined, linePiece}, f.serverLine) {
+		return
 	}
+	x := a.add(stdioSaying(id), "", f, f.headless)
+	if asked := f.marks(); asked != nil {
+		x.Exchanges = append(x.Exchanges, asked.n)
+	}
+}
+
+// frames tells whether the server writes headers of the Language Server Protocol, behind which no line end is due.
+func (c *connect) frames() bool {
+	return c != nil && slices.ContainsFunc(c.all, func(f *facts) bool { return f.serverLine == lineFramed })
+}
+
+// marks is the request that a message behind a byte order mark would have answered, nil if there is none.
+func (f *facts) marks() *facts {
+	if f.serverLine != lineMarked || f.connect == nil {
+		return nil
+	}
+	for _, g := range f.connect.all {
+		if g.conn == f.conn && g.kind == replyNone && f.reply.key != "" && slices.Contains(g.req.keys(), f.reply.key) {
+			return g
+		}
+	}
+	return nil
 }
 
 // requestLineFindings and answerLineFindings say what a line's form stands for.
@@ -102,7 +125,7 @@ var (
 		lineJoined: "stdio-no-newline-request",
 	}
 	answerLineFindings = map[lineForm]string{
-		lineNoise: "stdio-noise", lineJSON: "stdio-not-jsonrpc", linePiece: "stdio-embedded-newline", lineFramed: "stdio-content-length",
+		lineNoise: "stdio-noise", lineMarked: "stdio-byte-order-mark", lineJSON: "stdio-not-jsonrpc", linePiece: "stdio-embedded-newline", lineFramed: "stdio-content-length",
 		lineOpen: "stdio-no-newline", lineJoined: "stdio-no-newline", lineCut: "stdio-line-cut",
 	}
 )

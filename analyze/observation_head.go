@@ -23,6 +23,7 @@ type headFacts struct {
 	dateAt   spanned
 	edge     string // who stands before the server, by its marks in the answer; "" if none does
 	edgeAt   spanned
+	barred   bool  // what stands before the server says that it is a page of its own, as Cloudflare does
 	declared int64 // Content-Length of an answer that is an event stream; -1 if that does not frame it
 
 	mismatch  *mismatch
@@ -176,6 +177,8 @@ func (f *facts) readAnswerHead(v *har.View) {
 	}
 	if f.media == mediaStream || f.status >= 400 {
 		f.readEdge(raw, m)
+		value, _ := m.Lookup("cf-mitigated")
+		h.barred = value != ""
 	}
 	if f.media == mediaStream || f.req.requests > 0 {
 		f.readDate(raw, m)

@@ -77,6 +77,10 @@ func (f *facts) readAnswered(x *har.Exchange, v *har.View) {
 		if m.text == "" && !rpc.JSON {
 			f.reply.text = clip(string(text[:min(len(text), maxText)]))
 		}
+		if f.serverLine == lineMarked {
+			behind := wire.ParseRPC(unmarked(text))
+			f.reply.key = har.IDKey(behind.ID)
+		}
 		return
 	}
 	if f.serverLine == lineOpen {
@@ -142,7 +146,7 @@ func (c *connect) doubt(part *facts) {
 
 // spoils tells whether a line of the server is no message, nor a piece of one.
 func (f *facts) spoils() bool {
-	return f.serverLine == lineNoise || f.serverLine == lineFramed || f.serverLine == lineJSON
+	return f.serverLine == lineNoise || f.serverLine == lineMarked || f.serverLine == lineFramed || f.serverLine == lineJSON
 }
 
 // stdioAnswer tells how much of an answer had come when the exchange ended. A server that is gone has answered nothing; one
@@ -181,6 +185,7 @@ const (
 	lineOpen            // JSON without the line end that makes it a message
 	lineJoined          // several JSON texts without a line end between them
 	lineCut             // a line without its end
+	lineMarked          // a JSON text behind a byte order mark
 )
 
 // formOf tells what a line is, by its text without the line end.
@@ -195,6 +200,8 @@ func formOf(text []byte, rpc *wire.RPC, ended bool) lineForm {
 		return lineRPC
 	case rpc.JSON && (t[0] == '{' || t[0] == '['):
 		return lineJSON
+	case ended && wire.ParseRPC(unmarked(t)).JSON && len(unmarked(t)) < len(t):
+		return lineMarked
 	case hasPrefixFold(t, "content-length:"), hasPrefixFold(t, "content-type:"):
 		return lineFramed
 	case !ended:
@@ -206,6 +213,9 @@ func formOf(text []byte, rpc *wire.RPC, ended bool) lineForm {
 	}
 	return lineNoise
 }
+
+// unmarked is a text without the byte order mark that it begins with.
+func unmarked(t []byte) []byte { return bytes.TrimPrefix(t, []byte("\uFEFF")) }
 
 // maxJoined is how long a line is in which several messages are looked for.
 const maxJoined = 1 << 20

@@ -202,6 +202,9 @@ func TestFindingsOverStdio(t *testing.T) {
 		{"nothing wrong", line{req: askTools, resp: sayTools}, ""},
 		{"a notification of the server", line{resp: `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}` + "\n"}, ""},
 		{"an empty line", line{resp: "\n"}, ""},
+		{"a byte order mark", line{resp: "\uFEFF" + sayTools}, "error server stdio-byte-order-mark"},
+		{"a byte order mark before noise", line{resp: "\uFEFFready\n"}, "error server stdio-noise"},
+		{"the client leaves at once", line{askTools, "", har.EndClientFIN, []string{"exit: 0"}}, "note unknown request-unanswered"},
 		{"log output", line{resp: "Server listening on stdio\n"}, "error server stdio-noise"},
 		{"log output with brackets", line{resp: "[info] ready\n"}, "error server stdio-noise"},
 		{"a number", line{resp: "42\n"}, "error server stdio-noise"},
@@ -213,7 +216,7 @@ func TestFindingsOverStdio(t *testing.T) {
 		{"Content-Length of the client", line{req: "Content-Length: 42\r\n"}, "error client stdio-content-length-request"},
 		{"no line end", line{askTools, strings.TrimSuffix(sayTools, "\n"), har.EndClientFIN, nil}, "error server stdio-no-newline"},
 		{"two messages in one line", line{resp: strings.TrimSuffix(sayTools, "\n") + sayTools}, "error server stdio-no-newline"},
-		{"no line end of the client", line{req: strings.TrimSuffix(askTools, "\n"), end: har.EndClientFIN}, "error client stdio-no-newline-request, warning server request-unanswered"},
+		{"no line end of the client", line{req: strings.TrimSuffix(askTools, "\n"), end: har.EndClientFIN}, "error client stdio-no-newline-request, note unknown request-unanswered"},
 		{"half a reply", line{askTools, sayTools[:20], har.EndFIN, []string{"exit: 1"}}, "error server stdio-line-cut"},
 		{"exit before the reply", line{askTools, "", har.EndFIN, []string{"exit: 1"}}, "error server stdio-exit-before-reply"},
 		{"stdout closed", line{askTools, "", har.EndFIN, nil}, "error server stdio-stdout-closed"},
@@ -241,5 +244,25 @@ func TestPiecesOverStdio(t *testing.T) {
 	v := r.Exchanges[0].Verdicts
 	if v[Recommended].Verdict != "legacy-fallback" || v["go-1.8.0"].Verdict != "inconclusive" {
 		t.Errorf("got %s and %s, want legacy-fallback and inconclusive", v[Recommended].Verdict, v["go-1.8.0"].Verdict)
+	}
+}
+
+// A fault that shows in one line and costs another its answer is said once.
+func TestLineExplainsRequest(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		lines []line
+		want  string
+	}{
+		{"a byte order mark before the reply to initialize", []line{{req: askInit, end: har.EndClientFIN}, {resp: "\uFEFF" + sayInit}}, "error server stdio-byte-order-mark [2 1]"},
+		{"a reply framed as the Language Server Protocol has it", []line{{req: askInit, resp: sayInit}, {resp: "Content-Length: 42\r\n"}, {resp: strings.TrimSuffix(sayTools, "\n") + "Content-Length: 42\n"}, {resp: strings.TrimSuffix(sayTools, "\n"), end: har.EndFIN}}, "error server stdio-content-length [2]"},
+	} {
+		var got []string
+		for _, f := range analyzedPipes(t, piped(c.lines...)).Findings {
+			got = append(got, fmt.Sprint(f.Severity, " ", f.Fault, " ", f.ID, " ", f.Exchanges))
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s: %s, want %s", c.name, s, c.want)
+		}
 	}
 }

@@ -32,7 +32,7 @@ func (c *connection) finish(stop har.Ending, at time.Time) {
 // ending sets End, EndAt and EndOff from what happened to the connection.
 func (x *exchange) ending(c *connection, stop har.Ending, at time.Time) {
 	server, client := c.end[wire.ToClient], c.end[wire.ToServer]
-	halfClosed := (client == har.EndFIN || client == har.EndNoCloseNotify) && !c.gone && c.late
+	halfClosed := (client == har.EndFIN || client == har.EndNoCloseNotify) && !c.gone && c.late && !(c.pipes.obeyed() && x.size(wire.ToClient) == 0)
 	x.EndAt, x.EndOff = x.since(at), x.size(wire.ToClient)
 	switch {
 	case stop == har.EndUnknown:

@@ -304,6 +304,12 @@ func (p *pipes) writeStderr(b *book, final bool) {
 	b.shorten(x, final)
 }
 
+// obeyed tells whether the process ended as one does whose host is done with it: with exit code 0. What it had not answered by
+// then the host had left.
+func (p *pipes) obeyed() bool {
+	return p != nil && p.exited != nil && p.exited.Signal == "" && p.exited.Code == 0
+}
+
 // finish writes what is left, and how the process ended.
 func (p *pipes) finish(b *book) {
 	p.flush()

@@ -35,6 +35,8 @@ var headFindings = []findingCase{
 			fromPage(turn{ask: starting("{}"), say: saidJSON(replied("0", initializedAs(`{"tools":{}}`)))}).closed()}},
 	{"cors-preflight-failed", "A client of the command line connects; for a page the server answers OPTIONS 405, so the browser never sends initialize.", fetchStandard, 1, "delivered initialize/delivered legacy",
 		append(sessionless(), preflight(saidEmpty("405 Method Not Allowed", "allow: GET, POST")))},
+	{"edge-refused", "A check for robots that stands before the server answers the client with a page for browsers.", "Cloudflare, Challenge detection", 1, "auth-error initialize/auth failed",
+		starts(said("403 Forbidden", "text/html; charset=UTF-8", "<!DOCTYPE html><html><head><title>Just a moment...</title></head></html>", "server: cloudflare", "cf-mitigated: challenge"))},
 	{"head-too-large", "A cookie has grown larger than the server's limit.", "RFC 6585 section 5", 3, "pass-through request/http-4xx legacy",
 		inSession(callingFor(saidEmpty("431 Request Header Fields Too Large")).asking("accept-language: *", "cookie: theme="+strings.Repeat("dark", 300)+"\r\naccept-language: *"))},
 	{"header-body-disagree", "Mcp-Name names another tool than the body.", streamable26 + ", Request Metadata", 2, "pass-through request/http-4xx modern",

@@ -35,6 +35,7 @@ func (t turn) gone(note string) turn {
 
 // pipeFindings are those of lines.
 var pipeFindings = []findingCase{
+	pipeCase("stdio-byte-order-mark", "The server's reply stands behind a byte order mark.", "RFC 8259 section 8.1", 3, "timeout request/silence legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine("\uFEFF"+sayLines+"\n")),
 	pipeCase("stdio-content-length", "The server frames its messages as the Language Server Protocol does.", stdio25, 3, "timeout request/silence legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine("Content-Length: 42\r\n")),
 	pipeCase("stdio-content-length-request", "The client frames its messages as the Language Server Protocol does.", stdio25, 1, "delivered initialize/delivered legacy", turn{ask: "Content-Length: 58\r\n"}, turn{ask: "\r\n"}),
 	pipeCase("stdio-embedded-newline", "The server prints its reply over several lines.", stdio25, 3, "timeout request/silence legacy", turn{ask: listLine + "\n"}.ends(har.EndClientFIN, time.Minute), spokenLine("{\n"), spokenLine(`  "jsonrpc": "2.0",`+"\n")),

@@ -76,8 +76,12 @@ func (d *document) whatHappened(c *analyze.Choice) string {
 		return fmt.Sprintf("%s (exchange %d) took %s and was answered: %s", what, c.Exchange, wait, replyText(o))
 	case o.Transport == overStdio:
 		return fmt.Sprintf("%s (exchange %d) waited %s: %s", what, c.Exchange, wait, replyText(o))
+	case o.Status == 0 && o.Answer == "unreachable":
+		return fmt.Sprintf("%s (exchange %d) reached no server in %s", what, c.Exchange, wait)
+	case o.Status == 0 && c.WaitedMS < 1000:
+		return fmt.Sprintf("%s (exchange %d) ended after %s without an answer (%s)", what, c.Exchange, wait, o.End)
 	case o.Status == 0:
-		return fmt.Sprintf("%s (exchange %d) burned %s without an answer (%s)", what, c.Exchange, wait, x.Observation().End)
+		return fmt.Sprintf("%s (exchange %d) burned %s without an answer (%s)", what, c.Exchange, wait, o.End)
 	}
 	return fmt.Sprintf("%s (exchange %d) took %s and was answered %s", what, c.Exchange, wait, answerText(x.Observation()))
 }
@@ -112,7 +116,7 @@ func saidSo(c *analyze.Choice) string {
 	case len(yes) > 0:
 		return "as " + grouped(yes) + " " + have(len(yes)) + " it (" + ruleOf(c.Policies[yes[0]]) + ")"
 	case len(open) == len(c.Policies) && len(open) > 0:
-		return "which does not tell whether that is what " + grouped(open) + " would do (" + ruleOf(c.Policies[open[0]]) + ")"
+		return "which shows neither that the client did as " + grouped(open) + " " + have(len(open)) + " it (" + ruleOf(c.Policies[open[0]]) + ") nor that it did not"
 	}
 	return ""
 }
