@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcptap/mcptap/har"
@@ -16,13 +17,15 @@ const (
 	logLines  = 16384                  // of those lines
 	logPart   = 64 << 10               // bytes of one line of the cassette that are taken along
 	logRate   = 50                     // exchanges shown per second, after a burst of as many
-	logLinger = 500 * time.Millisecond // how long the end of a recording waits for the rest to be shown
+	logLinger = 500 * time.Millisecond // how long the end of a recording waits for a terminal that takes no line
+	logRest   = 10 * time.Second       // how long it waits for the rest to be judged and shown where lines are taken
 )
 
 // A liveLog shows on stderr what is recorded, in a goroutine of its own. It never holds the recording up: what it cannot take or show
 // in time is left out of the log (never out of the recording), counted, and said.
 type liveLog struct {
 	view live
+	out  *stuckOut
 	now  func() time.Time
 
 	mu      sync.Mutex // guards what follows
@@ -42,7 +45,8 @@ type logged struct {
 }
 
 func newLiveLog(out io.Writer, p paint, now func() time.Time) *liveLog {
-	l := &liveLog{view: live{out: out, p: p}, now: now, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	to := &stuckOut{out: out}
+	l := &liveLog{view: live{out: to, p: p}, out: to, now: now, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.view.allowed = (&bucket{now: now, left: logRate}).take
 	return l
 }
@@ -121,7 +125,26 @@ func (l *liveLog) sayHidden() {
 	}
 }
 
-// close shows the rest, as far as that does not take long.
+// A stuckOut knows for how long a write has not returned.
+type stuckOut struct {
+	out   io.Writer
+	since atomic.Int64 // Unix nanoseconds; 0: no write is under way
+}
+
+// Write passes p on.
+func (o *stuckOut) Write(p []byte) (int, error) {
+	o.since.Store(time.Now().UnixNano())
+	defer o.since.Store(0)
+	return o.out.Write(p)
+}
+
+func (o *stuckOut) stuck() bool {
+	since := o.since.Load()
+	return since != 0 && time.Since(time.Unix(0, since)) >= logLinger
+}
+
+// close shows the rest. It gives up on a terminal that takes no line; on a busy machine the first verdict alone takes longer than
+// that.
 func (l *liveLog) close() {
 	l.mu.Lock()
 	l.closed = true
@@ -130,9 +153,19 @@ func (l *liveLog) close() {
 	case l.wake <- struct{}{}:
 	default:
 	}
-	select {
-	case <-l.done:
-	case <-time.After(logLinger):
+	tick, rest := time.NewTicker(logLinger/2), time.After(logRest)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-rest:
+			return
+		case <-tick.C:
+			if l.out.stuck() {
+				return
+			}
+		}
 	}
 }
 
