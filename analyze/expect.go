@@ -22,6 +22,9 @@ var outcomeWords = []string{string(Modern), string(Legacy), string(Failed)}
 // Expectable tells whether Expect knows the word.
 func Expectable(want string) error {
 	word, _, _ := strings.Cut(want, "@")
+	if strings.HasSuffix(want, "@") {
+		return fmt.Errorf("%q is no expectation: want a version behind @, or none", want)
+	}
 	if slices.Contains(outcomeWords, word) || slices.Contains(deedWords, word) || slices.Contains(FindingIDs(), want) {
 		return nil
 	}

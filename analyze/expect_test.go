@@ -50,6 +50,7 @@ func TestExpect(t *testing.T) {
 		{"no such answer", fell, "post-only", "no answer of that verdict was served"},
 		{"finding", fell, "probe-reset", ""},
 		{"no finding", fell, "probe-silence", "want the finding probe-silence, have probe-reset"},
+		{"no version behind @", fell, "legacy@", "want a version behind @"},
 		{"no word", fell, "unspecified", "is no expectation"},
 		{"nothing", &Report{}, "failed", "the client sent nothing that is MCP"},
 	} {

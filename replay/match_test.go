@@ -171,6 +171,7 @@ func TestMiss(t *testing.T) {
 		{"long value", post(call("1", "tools/call", `{"name":"`+long+`","arguments":{"text":"ping","n":[1,2]}}`)), 1, `params.name: recorded "echo", sent "` + long[:158] + `…`},
 		{"method", post(call("1", "tools/nope", "")), 1, "JSON-RPC: recorded tools/call, sent tools/nope"},
 		{"target", postTo("/mcp?x", call("1", "tools/list", "")), 2, "target: recorded /mcp, sent /mcp?x"},
+		{"no JSON", post("abc"), 4, "body at byte 0: recorded grant_type=a, sent abc"},
 		{"HTTP method", "DELETE /mcp HTTP/1.1\r\n\r\n", 3, "HTTP method: recorded GET, sent DELETE"},
 		{"resumption", "GET /mcp HTTP/1.1\r\nLast-Event-ID: 4\r\n\r\n", 3, "Last-Event-ID: recorded none, sent (resuming)"},
 		{"form", post("grant_type=b"), 4, "body at byte 11: recorded a, sent b"},

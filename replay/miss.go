@@ -27,7 +27,7 @@ func (ix *index) nearest(a *ask, exact bool) (near *recording, differs string) {
 		}
 		score := 0
 		if r.ask.method == a.method {
-			score += 2
+			score += 7
 		}
 		if r.ask.target == a.target {
 			score += 8

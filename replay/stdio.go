@@ -321,26 +321,6 @@ func (s *Stdio) take(line []byte, out io.Writer) error {
 	return s.miss(q, out)
 }
 
-func (s *Stdio) miss(q *ask, out io.Writer) error {
-	m := Miss{Request: cmp.Or(q.rpc, "a line that is no JSON-RPC message"), Differs: "nothing like it is left"}
-	for _, a := range s.asks {
-		if a.ask.rpc == q.rpc {
-			m.Nearest = a.x
-		}
-	}
-	if len(s.result.Misses) < 1000 {
-		s.result.Misses = append(s.result.Misses, m)
-	}
-	s.notice("nothing recorded is left for " + m.Request)
-	for _, id := range q.values.ids {
-		_, err := fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"mcptap replay: nothing recorded is left for this request"}}`+"\n", id)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // send writes a line in the recorded pieces.
 func (s *Stdio) send(l *spokenLine, out, errs io.Writer) error {
 	if l.x == nil {

@@ -44,6 +44,7 @@ func TestStdio(t *testing.T) {
 	}
 	p := &har.Process{Conn: 1, Started: processStart, Command: []string{"server"}, Exit: &har.Exit{At: 450 * time.Millisecond, Code: 3},
 		Stderr: har.Side{Raw: []byte("log\n"), Writes: []har.Write{{At: 120 * time.Millisecond, Len: 4}}}}
+	const exactly = "id: recorded 1, sent 9, and ids are not patched when bytes are to be exact"
 	all := "ready\n" + pong("1") + "\n" + note + "\n" + pong("2") + "\n"
 	for _, tt := range []struct {
 		name    string
@@ -60,8 +61,8 @@ func TestStdio(t *testing.T) {
 		{"twice as fast", 2, false, []string{ping("1"), ping("2")}, all, 100 * time.Millisecond, 0, 0, 0},
 		{"fast", 0, false, []string{ping("1"), ping("2")}, all, 0, 0, 0, 0},
 		{"other ids", 0, false, []string{ping(`"a"`), ping("22")}, "ready\n" + pong(`"a"`) + "\n" + note + "\n" + pong("22") + "\n", 0, 0, 0, 2},
-		{"another id, exact", 0, true, []string{ping("9"), ping("1")}, "ready\n" + refused("9") + pong("1") + "\n" + note + "\n", 0, 1, 1, 0},
-		{"nothing recorded", 0, false, []string{strings.Replace(ping("1"), "ping", "tools/list", 1)}, "ready\n" + refused("1"), 0, 1, 2, 0},
+		{"another id, exact", 0, true, []string{ping("9"), ping("1")}, "ready\n" + refused("9", `{"differs":"`+exactly+`","nearest":1}`, "ping: "+exactly) + pong("1") + "\n" + note + "\n", 0, 1, 1, 0},
+		{"nothing recorded", 0, false, []string{strings.Replace(ping("1"), "ping", "tools/list", 1)}, "ready\n" + refused("1", "null", "tools/list: nothing like it was recorded"), 0, 1, 2, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -166,6 +167,36 @@ func TestStdioOrder(t *testing.T) {
 	}
 }
 
-func refused(id string) string {
-	return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"mcptap replay: nothing recorded is left for this request"}}` + "\n"
+// What is refused says what was like it and how it differs, to the client and to the user.
+func TestStdioMiss(t *testing.T) {
+	named := func(id, name string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + name + `"}}`
+	}
+	for _, tt := range []struct{ name, send, says string }{
+		{"other params", named("7", "c"), `miss: tools/call: nearest is exchange 2, tools/call: params.name: recorded "b", sent "c"`},
+		{"served already", named("2", "b") + "\n" + named("7", "a"), "miss: tools/call: nearest is exchange 1, tools/call: all recordings of it have been served already"},
+		{"another method", ping("7"), "miss: ping: nothing like it was recorded"},
+		{"no message", "garbage", "miss: a line that is no JSON-RPC message: nothing like it was recorded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			xs := []*har.Exchange{lineAt(1, named("1", "a"), 0, pong("1"), 0, 1, har.EndKeep), lineAt(2, named("2", "b"), 2, pong("2"), int64(len(pong("1"))+1), 3, har.EndKeep)}
+			var said []string
+			s := &Stdio{Exchanges: xs, Notice: func(words string) { said = append(said, words) }}
+			var out bytes.Buffer
+			if _, err := s.Serve(strings.NewReader(named("1", "a")+"\n"+tt.send+"\n"), &out, io.Discard); err != nil {
+				t.Fatal(err)
+			}
+			if len(said) != 1 || said[0] != tt.says {
+				t.Errorf("got %q\nwant %q", said, tt.says)
+			}
+			if got := out.String(); tt.name == "other params" && !strings.Contains(got, `"data":{"differs":"params.name: recorded \"b\", sent \"c\"","nearest":2}`) {
+				t.Errorf("the client was sent %s", got)
+			}
+		})
+	}
+}
+
+// refused is what a client gets for a request that is missed.
+func refused(id, data, why string) string {
+	return `{"error":{"code":-32603,"data":` + data + `,"message":"mcptap replay: nothing recorded is left for ` + why + `"},"id":` + id + `,"jsonrpc":"2.0"}` + "\n"
 }

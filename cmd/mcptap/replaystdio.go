@@ -18,7 +18,8 @@ func (a *app) replayStdio(c *cobra.Command, name string, o *replayOptions) error
 	if err != nil {
 		return usage(c, "--pace %s: %v", o.pace, err)
 	}
-	if len(o.argv) > 0 || o.log != "" || o.repeatLast || len(o.faults)+len(o.expect)+len(o.expectFindings) > 0 || o.junit != "" || o.match != "params" {
+	if len(o.argv) > 0 || o.log != "" || o.tls || o.keepSecrets || o.repeatLast ||
+		len(o.faults)+len(o.expect)+len(o.expectFindings) > 0 || o.junit != "" || o.match != "params" {
 		return usage(c, "--stdio goes with --pace, --exact and --quiet alone: the host starts this command as its server")
 	}
 	if name == stdio {
