@@ -31,12 +31,23 @@ func ReadEnding(err error) Ending {
 // Drain waits until the peer's kernel has acknowledged all that was written to c (SIOCOUTQ is 0 on Linux), or until the
 // connection is gone, at most for the given time. Other systems, and connections without a socket below them, return at once.
 func Drain(c net.Conn, atMost time.Duration) {
-	s, ok := socket(c).(syscall.Conn)
-	if !ok {
-		return
+	if s, ok := socket(c).(syscall.Conn); ok {
+		poll(atMost, func() bool { return unacknowledged(s) })
 	}
+}
+
+// AwaitEnd waits until the peer of c has ended the connection below c, be it by a FIN or a reset, or c is closed, at most for the
+// given time. Over TLS that may come some time behind the close_notify. Other systems than Linux return at once.
+func AwaitEnd(c net.Conn, atMost time.Duration) {
+	if s, ok := socket(c).(syscall.Conn); ok {
+		poll(atMost, func() bool { return peerGoesOn(s) })
+	}
+}
+
+// poll waits while wait is true, at most for the given time.
+func poll(atMost time.Duration, wait func() bool) {
 	deadline, nap := time.Now().Add(atMost), 50*time.Microsecond
-	for unacknowledged(s) {
+	for wait() {
 		left := time.Until(deadline)
 		if left <= 0 {
 			return

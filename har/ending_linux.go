@@ -8,6 +8,9 @@ import (
 
 // States of linux/tcp.h.
 const (
+	tcpOpen      = 1
+	tcpFinWait1  = 4 // we have sent our FIN, the peer has not
+	tcpFinWait2  = 5 // and it was acknowledged
 	tcpTimeWait  = 6
 	tcpClose     = 7 // no connection, such as after a reset
 	tcpCloseWait = 8 // the peer has sent its FIN, we have not
@@ -58,17 +61,28 @@ func gone(s syscall.Conn) bool {
 
 // ended is false for a socket that we have closed.
 func ended(s syscall.Conn) bool {
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var state byte
-	raw.Control(func(fd uintptr) { state = tcpState(int(fd)) })
-	switch state {
+	switch stateOf(s) {
 	case tcpTimeWait, tcpClose, tcpCloseWait, tcpLastAck, tcpClosing:
 		return true
 	}
 	return false
+}
+
+// peerGoesOn is false, too, for a socket that we have closed.
+func peerGoesOn(s syscall.Conn) bool {
+	switch stateOf(s) {
+	case tcpOpen, tcpFinWait1, tcpFinWait2:
+		return true
+	}
+	return false
+}
+
+// stateOf is 0 for a socket that we have closed.
+func stateOf(s syscall.Conn) (state byte) {
+	if raw, err := s.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { state = tcpState(int(fd)) })
+	}
+	return state
 }
 
 // tcpState is the first byte of struct tcp_info, tcpClose if it cannot be had.

@@ -69,6 +69,7 @@ func (r *relay) lookBehindFIN(until time.Time) {
 		return
 	}
 	har.Drain(r.client.conn, time.Until(until))
+	har.AwaitEnd(r.client.conn, time.Until(until))
 	if r.client.wasReset() {
 		r.sawReset(wire.ToServer)
 	}

@@ -244,7 +244,7 @@ func (r *relay) sawFIN(d wire.Dir, end har.Ending) {
 	dst.closeWrite(end)
 	r.tape.Hand()
 	switch {
-	case both && r.refused(d, dst):
+	case both && r.refused(d, dst, r.door.drainRequest):
 		r.sawReset(1 - d)
 		r.passReset(1 - d)
 	case r.shutBoth(d):
@@ -254,13 +254,15 @@ func (r *relay) sawFIN(d wire.Dir, end har.Ending) {
 	}
 }
 
-// refused tells, behind dst's FIN, whether dst has answered the last bytes with a reset: it had not half-closed but left.
-func (r *relay) refused(d wire.Dir, dst *leg) bool {
+// refused tells, behind dst's FIN, whether dst has answered the last bytes with a reset: it had not half-closed but left. A client
+// that closes a TLS connection sends a close_notify before: it is given the time to do the rest.
+func (r *relay) refused(d wire.Dir, dst *leg, rest time.Duration) bool {
 	r.mu.Lock()
 	late := d == wire.ToClient && r.late
 	r.mu.Unlock()
 	if late {
 		har.Drain(dst.conn, r.door.drainRequest)
+		har.AwaitEnd(dst.conn, rest)
 	}
 	return dst.wasReset()
 }
@@ -276,7 +278,7 @@ func (r *relay) shutBoth(d wire.Dir) bool {
 // sawReset passes a reset on: the server's when the client has taken all that came before it, the client's when what the
 // server has sent was read; behind the client's FIN, also what still comes.
 func (r *relay) sawReset(d wire.Dir) {
-	if d == wire.ToClient && r.refused(d, r.client) {
+	if d == wire.ToClient && r.refused(d, r.client, r.door.sweep) {
 		r.sawReset(wire.ToServer)
 	}
 	r.mu.Lock()

@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/har"
+	"github.com/mcptap/mcptap/har/wire"
+)
+
+// A client closes a TLS connection in two steps: a close_notify, and later the socket. What the server sends and ends between the
+// two is taken by the client's kernel; only the second step tells a client that has left from one that had half-closed.
+func TestTLSClientClosesInTwoSteps(t *testing.T) {
+	ca := authority(t)
+	for _, tt := range []struct {
+		name  string
+		reads bool
+		how   string // the server's ending
+		want  []string
+	}{
+		{"it has left, the server closes", false, "fin", []string{"request fin", "response fin", "request rst"}},
+		{"it had half-closed, the server closes", true, "fin", []string{"request fin", "response fin"}},
+		{"it had half-closed, the server resets", true, "rst", []string{"request fin", "response rst"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrigin(t, "https", false)
+			var w witness
+			addr, stop := openDoor(t, &Forward{CA: ca, TLS: o.trust(), Record: w.record})
+			client := o.through(t, ca, addr)
+			go client.conn.Write([]byte(ask)) // the handshake goes on when the server is there
+			server := o.accept(t)
+			server.await("request", func() bool { return string(server.got) == ask })
+			client.conn.(*tls.Conn).CloseWrite()
+			server.await("FIN", func() bool { return server.sees == "fin" })
+			const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+			server.send([]byte(answer))
+			await(t, "the answer is not recorded", func() bool { return w.joined(1, wire.ToClient, false) == answer })
+			server.end(tt.how)
+			if tt.reads {
+				if got, _ := io.ReadAll(client.conn); string(got) != answer {
+					t.Errorf("the client reads %q", got)
+				}
+			} else {
+				await(t, "the server's FIN is not passed on", func() bool { return har.Ended(client.sock) })
+				<-time.After(20 * time.Millisecond) // within which the relay ends, if it does not wait for this client
+			}
+			client.sock.Close()
+			await(t, "the connection goes on", func() bool { return slices.Contains(w.endings(1), "capture-stopped") })
+			stop()
+			if got, want := w.endings(1), append(tt.want, "capture-stopped"); !slices.Equal(got, want) {
+				t.Errorf("endings %q, want %q", got, want)
+			}
+		})
+	}
+}
