@@ -72,8 +72,8 @@ func gather(exchanges iter.Seq2[*har.Exchange, error], most int) ([]*facts, erro
 }
 
 // followTime is how long after an answer a recording must have gone on, with the connection open, for the client's silence to mean
-// something: measured clients follow an answer within 10 ms, on a busy machine within some tens.
-const followTime = 100 * time.Millisecond
+// something: released clients were seen to follow an answer within 1 ms, so what is left sooner they could not have followed.
+const followTime = 3 * time.Millisecond
 
 // markStopped notes behind which answers the recording stopped sooner than a client could have gone on.
 func (o *Options) markStopped(all []*facts) {
