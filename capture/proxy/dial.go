@@ -88,9 +88,7 @@ func explain(dialled string, err error) failure {
 	var alert *net.OpError
 	var via *viaError
 	if errors.As(err, &via) {
-		f := explain(via.proxy, via.err)
-		f.words = fmt.Sprintf("%s: by way of the proxy %s", dialled, f.words)
-		return f
+		return failure{noteUnreachable, fmt.Sprintf("%s: by way of the proxy %s", dialled, via.explain())}
 	}
 	switch {
 	case errors.As(err, &shake):
@@ -105,6 +103,23 @@ func explain(dialled string, err error) failure {
 		return failure{noteTimeout, dialled + ": the server does not answer"}
 	}
 	return failure{noteUnreachable, fmt.Sprintf("%s: cannot be reached: %v", dialled, err)}
+}
+
+// explain tells why the proxy was of no help. Nothing of that is said of the server.
+func (e *viaError) explain() string {
+	f := explain(e.proxy, e.err)
+	var socks *net.OpError
+	switch {
+	case f.note == noteRefused:
+		return e.proxy + ": connection refused: is the proxy running on that port?"
+	case f.note == noteTimeout:
+		return e.proxy + ": it does not answer"
+	case f.note == noteUnreachable && errors.As(e.err, &socks) && strings.HasPrefix(socks.Op, "socks"):
+		return e.proxy + ": " + socks.Err.Error()
+	case f.note == noteUnreachable:
+		return e.proxy + ": " + e.err.Error()
+	}
+	return f.words
 }
 
 // explainTLS puts the usual causes in words.
