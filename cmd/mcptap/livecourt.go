@@ -39,6 +39,7 @@ type judgement struct {
 	class, verdict string
 	own, policy    string // "" if there is none of its own
 	provisional    bool
+	elsewhere      bool // the answer may have come on a stream that has not ended, as over HTTP+SSE
 }
 
 // words is the judgement as a line ends with it.
@@ -52,6 +53,9 @@ func (j *judgement) words() string {
 	}
 	if j.policy != "" {
 		words += "; " + j.policy + ": " + j.own
+	}
+	if j.elsewhere {
+		words += ", unless its answer is on a stream that goes on"
 	}
 	return words
 }
@@ -87,6 +91,9 @@ func (c *court) judge(x *har.Exchange) judgement {
 				}
 			}
 		}
+	}
+	if j.verdict == "timeout" && x.Status == 202 {
+		j.provisional, j.elsewhere = true, true
 	}
 	return j
 }
