@@ -15,7 +15,26 @@ const (
 	versionHeader                 // MCP-Protocol-Version
 	rpcFirst                      // the message begins with jsonrpc
 	methodFirst                   // the message begins with method
+	metaSorted                    // _meta of a probe has its members in alphabetical order, as Go writes maps
+	rootsChange                   // a probe offers roots.listChanged and nothing else
+	offersNothing                 // a probe offers no capabilities
 )
+
+// probeMarks reads the marks of a probe's _meta.
+func probeMarks(meta []byte) set {
+	const own = "io.modelcontextprotocol/"
+	var s set
+	if shapeOf(meta, 3) == own+"clientCapabilities,"+own+"clientInfo,"+own+"protocolVersion" {
+		s |= metaSorted
+	}
+	switch string(wire.Lookup(meta, own+"clientCapabilities").Raw) {
+	case `{"roots":{"listChanged":true}}`:
+		s |= rootsChange
+	case `{}`:
+		s |= offersNothing
+	}
+	return s
+}
 
 // firstMember reads with which member a message begins.
 func firstMember(body []byte) set {
@@ -64,6 +83,7 @@ var markWords = []string{
 	"requests method first", "later requests jsonrpc first", "notifications method first",
 	"notifications jsonrpc first", "params clientInfo first", "params protocolVersion first", "accept stream first",
 	"Mcp-Method in the legacy era", "Mcp-Method on notifications", "version header on initialize", "asks 2025-06-18",
+	"probe meta sorted", "probe offers roots.listChanged", "probe offers nothing",
 	"default name of Python", "client version 0.1.0",
 }
 
@@ -96,6 +116,12 @@ func marksOf(c *connect) marks {
 		has["asks 2025-06-18"] = f.req.version == "2025-06-18"
 	} else if len(c.probes) > 0 {
 		has["requests method first"] = c.probes[0].req.marks&methodFirst != 0
+	}
+	if len(c.probes) > 0 {
+		marks := c.probes[0].req.marks
+		has["probe meta sorted"] = marks&metaSorted != 0
+		has["probe offers roots.listChanged"] = marks&rootsChange != 0
+		has["probe offers nothing"] = marks&offersNothing != 0
 	}
 	if len(c.inited) > 0 {
 		has["notifications method first"] = strings.HasPrefix(c.inited[0].req.shape, "method")

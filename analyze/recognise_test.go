@@ -84,6 +84,16 @@ func named(name, version, agent, members string) []step {
 	return one(step{req: post("{"+strings.Join(body, ",")+"}", fields...), resp: js("200 OK", success("0", initResult))})
 }
 
+// goProbe is the connect of a client that needs no handshake, as both libraries in Go write it: maps sorted by their keys.
+func goProbe(agent, capabilities string) []step {
+	const own = `"io.modelcontextprotocol/`
+	return one(step{
+		req: post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{`+own+`clientCapabilities":`+capabilities+`,`+own+`clientInfo":{"name":"app","version":"1"},`+own+`protocolVersion":"2026-07-28"}}}`,
+			"user-agent: "+agent+"\r\n", "mcp-protocol-version: 2026-07-28\r\n"),
+		resp: js("200 OK", discovered("1", `["2026-07-28"]`)),
+	})
+}
+
 // TestRecognise holds marks that the measured hosts do not leave: SDKs by themselves, and versions that were not measured.
 func TestRecognise(t *testing.T) {
 	rust := named("rmcp", "3.1.4", "", "jsonrpc,id,method,params")
@@ -96,6 +106,10 @@ func TestRecognise(t *testing.T) {
 	}{
 		{"go-sdk", named("app", "1", "Go-http-client/1.1", "jsonrpc,id,method,info"), " go go-1.8.0 likely"},
 		{"mcp-go", named("app", "1", "Go-http-client/1.1", "jsonrpc,id,method,params"), " mcp-go mcp-go-1.2.1 likely"},
+		{"go-sdk without a handshake", goProbe("Go-http-client/1.1", `{"roots":{"listChanged":true}}`), " go go-1.8.0 guess"},
+		{"mcp-go without a handshake", goProbe("Go-http-client/1.1", `{}`), " mcp-go mcp-go-1.2.1 guess"},
+		{"another client in Go without a handshake", goProbe("Go-http-client/1.1", `{"sampling":{}}`), " unknown  unknown"},
+		{"a probe written so elsewhere", goProbe("axios/1", `{}`), " unknown  unknown"},
 		{"mcp-go that listens", in(named("app", "1", "Go-http-client/1.1", "jsonrpc,id,method,params"), step{req: get(session), resp: open("")}), " mcp-go mcp-go-1.2.1-listen likely"},
 		{"rmcp", rust, " rust rust-3.1.4 certain"},
 		{"Python by its default name", named("mcp", "0.1.0", "", "jsonrpc,id,method,params"), " python python-main likely"},

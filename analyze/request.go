@@ -41,6 +41,8 @@ func (f *facts) readRequest(o *observer, v *har.View) {
 	switch r.method {
 	case "initialize", "notifications/initialized":
 		r.shape, r.params = shapeOf(body, 3), shapeOf(rpc.Params.Raw, 1)
+	case "server/discover":
+		r.marks |= firstMember(body) | probeMarks(wire.Lookup(rpc.Params.Raw, "_meta").Raw)
 	default:
 		r.marks |= firstMember(body)
 	}
