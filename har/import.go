@@ -57,6 +57,10 @@ func harFault(d *json.Decoder, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w at offset %d", ErrHARCut, d.InputOffset())
 	}
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && kind.Field != "" {
+		err = fmt.Errorf("%s is a %s", kind.Field, kind.Value)
+	}
 	return fmt.Errorf("offset %d: want HAR 1.2: %w", d.InputOffset(), err)
 }
 

@@ -95,6 +95,13 @@ func TestImportHARCut(t *testing.T) {
 	}
 }
 
+func TestImportHARNamesTheMember(t *testing.T) {
+	_, err := importedHAR(harStart + `{"request":{"method":"GET","url":"http://a/"},"response":{"status":"204"}}]}}`)
+	if err == nil || !strings.Contains(err.Error(), "want HAR 1.2: response.status is a string") {
+		t.Error(err)
+	}
+}
+
 func FuzzImportHAR(f *testing.F) {
 	f.Add(harStart + `{"request":{"method":"GET","url":"http://a/"},"response":{"status":204}}]}}`)
 	f.Add(harStart + `{"response":{"status":1e300,"content":{"size":-1,"text":"AA==","encoding":"base64"}}}]}}`)
