@@ -1,10 +1,11 @@
-// Command load puts a built mcptap under load on loopback: many streams at once, many short connections, a response of 1 GiB, a
+// Command load puts a built mcptap under load on loopback: many streams at once, with and without TLS, many short connections, a response of 1 GiB, a
 // client that hardly reads, a server that never answers, half-open connections, 100,000 requests on one connection. It
 // checks that every byte arrived at its client and stands in the cassette, and that the recording ends within 3 s of SIGTERM. Run
 // it with `make load`, or `go run ./load N SCENARIO` for one in N of one scenario; it prints figures, and ends with exit code 1 if something is missing.
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os"
 	"os/exec"
@@ -63,16 +64,24 @@ func run(only string, scale int) error {
 
 // measure runs one scenario against a recording of its own.
 func measure(s scenario, mcptap, dir string, scale int) (string, error) {
-	o, err := newOrigin()
+	ca := filepath.Join(dir, "origin.pem")
+	var cert *tls.Certificate
+	if s.legs.server {
+		var err error
+		if cert, err = makeCertificate(ca); err != nil {
+			return "", err
+		}
+	}
+	o, err := newOrigin(cert)
 	if err != nil {
 		return "", err
 	}
 	defer o.close()
-	r, err := record(mcptap, dir, s.name, "http://"+o.l.Addr().String()+"/")
+	r, err := record(mcptap, dir, ca, s, o.url())
 	if err != nil {
 		return "", err
 	}
-	l := &load{recording: r, origin: o, scale: scale, want: ledger{}}
+	l := &load{recording: r, origin: o, legs: s.legs, scale: scale, want: ledger{}}
 	figures, err := s.drive(l)
 	peak := r.memory("VmHWM")
 	took, e := r.stop()

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -14,19 +15,23 @@ import (
 // An origin is a server whose every byte follows from the request line, so that a client can tell whether one is missing.
 type origin struct {
 	l    net.Listener
-	hold chan struct{} // closed when streams are to end
+	cert *tls.Certificate // nil: plain HTTP
+	hold chan struct{}    // closed when streams are to end
 	once sync.Once
 }
 
-func newOrigin() (*origin, error) {
+func newOrigin(cert *tls.Certificate) (*origin, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	o := &origin{l: l, hold: make(chan struct{})}
+	o := &origin{l: l, cert: cert, hold: make(chan struct{})}
+	if cert != nil {
+		o.l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}})
+	}
 	go func() {
 		for {
-			c, err := l.Accept()
+			c, err := o.l.Accept()
 			if err != nil {
 				return
 			}
@@ -34,6 +39,14 @@ func newOrigin() (*origin, error) {
 		}
 	}()
 	return o, nil
+}
+
+func (o *origin) url() string {
+	scheme := "http"
+	if o.cert != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + o.l.Addr().String() + "/"
 }
 
 // release lets all streams end.

@@ -30,9 +30,20 @@ type recording struct {
 	stderr bytes.Buffer
 }
 
-func record(mcptap, dir, name, to string) (*recording, error) {
-	r := &recording{file: filepath.Join(dir, name+".mcptap")}
-	r.cmd = exec.Command(mcptap, "record", "--to", to, "--out", r.file)
+// record begins one before the server, whose certificate is in the file ca.
+func record(mcptap, dir, ca string, s scenario, to string) (*recording, error) {
+	r := &recording{file: filepath.Join(dir, s.name+".mcptap")}
+	args := []string{"record", "--out", r.file}
+	if s.legs.client {
+		args = append(args, "--forward")
+	} else {
+		args = append(args, "--to", to)
+	}
+	if s.legs.server {
+		args = append(args, "--ca-file", ca)
+	}
+	r.cmd = exec.Command(mcptap, args...)
+	r.cmd.Env = append(os.Environ(), "MCPTAP_HOME="+filepath.Join(dir, "home"))
 	r.cmd.Stderr = &r.stderr
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
