@@ -19,7 +19,7 @@ program:
 Rows A1 to A25 are those of typescript-sdk #2571 (what the answer to a ` + "`server/discover`" + ` probe proves), B1 to B39 those of
 qwen-code #12500 (a missing optional method is not a dead server), C1 to C7 those of gateway #20 (an expired session means
 initialize again). Rows named ` + "`field`" + ` are wire shapes that public bug reports tell of, retyped
-from their words; rows named ` + "`lab`" + ` are answers to a probe that released clients were served, one for each that any policy tells
+from their words; rows named ` + "`lab`" + ` are answers that released clients were served, to a probe and behind it, one for each that any policy tells
 from the others, with the measured ends of their connects. The requests are written as the released clients write them; hosts, sessions and times are made up. The client does what the policy ` + "`recommended`" + ` asks for, but where the story says otherwise.
 
 Rows named ` + "`finding`" + ` are the smallest recordings that one finding each stands for (docs/findings.md); ` + "`corpus run`" + ` leaves them out.

@@ -19,7 +19,7 @@ import (
 //go:embed testdata/field.json
 var fieldJSON []byte
 
-// lab.json holds answers to a probe that were served to released clients, one for each shape that any policy tells from the
+// lab.json holds answers, to a probe and behind it, that were served to released clients, one for each shape that any policy tells from the
 // others, with how their connect was measured to end.
 //
 //go:embed testdata/lab.json
