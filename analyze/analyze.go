@@ -12,7 +12,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/har"
 )
@@ -22,10 +21,6 @@ type Options struct {
 	Policies []string // names, or "all"; nil: recommended and the recognised client's
 	Client   string   // policy, or library by its name in reports, to take every client for; "": as recognised
 	AllHTTP  bool     // include exchanges that are not MCP
-
-	// Stopped says when a recording ended that saw its connections as they were. It is called when all exchanges are read; nil, or
-	// the zero time: that is not known.
-	Stopped func() time.Time
 }
 
 // Analyze judges exchanges, given in any order. An error comes from the sequence or from an unknown policy's name. What
@@ -39,7 +34,6 @@ func Analyze(exchanges iter.Seq2[*har.Exchange, error], o Options) (*Report, err
 	if err != nil {
 		return nil, err
 	}
-	o.markStopped(all)
 	a := newAnalysis(all, chosen, o)
 	a.take(client)
 	return a.report(), nil
@@ -69,21 +63,6 @@ func gather(exchanges iter.Seq2[*har.Exchange, error], most int) ([]*facts, erro
 	}
 	slices.SortStableFunc(all, func(a, b *facts) int { return cmp.Compare(a.n, b.n) })
 	return all, nil
-}
-
-// followTime is how long after an answer a recording must have gone on, with the connection open, for the client's silence to mean
-// something: released clients were seen to follow an answer within 1 ms, so what is left sooner they could not have followed.
-const followTime = 3 * time.Millisecond
-
-// markStopped notes behind which answers the recording stopped sooner than a client could have gone on.
-func (o *Options) markStopped(all []*facts) {
-	if o.Stopped == nil {
-		return
-	}
-	at := o.Stopped()
-	for _, f := range all {
-		f.stoppedSoon = !at.IsZero() && f.end == har.EndKeep && at.Sub(f.finished) < followTime
-	}
 }
 
 // resolve looks up the policies that the options name.

@@ -69,7 +69,6 @@ func Explain(exchanges iter.Seq2[*har.Exchange, error], n int, o Options) (e *Ex
 	if err != nil {
 		return nil, false, err
 	}
-	o.markStopped(all)
 	a := newAnalysis(all, chosen, o)
 	a.take(client)
 	f := a.numbered(n)

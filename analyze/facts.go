@@ -167,7 +167,6 @@ type facts struct {
 	odd                    bool     // the answer has something that some clients choke on: a BOM, an array, an event to skip
 	eventID                bool     // an event id came
 	batch                  bool     // the body is an array
-	stoppedSoon            bool     // the recording ended behind the answer before the client could have gone on
 	badEvent               bool     // an event that is no valid message came before the reply
 	superseded             bool     // followed redirects, and refusals repeated with credentials: another exchange decides
 	again                  bool     // the corrective retry of a probe, or the one repetition of a call in a new session

@@ -167,7 +167,7 @@ func (c *connect) wentOn(n int) bool {
 // settled tells whether all that the client waited for is in the recording: the answer came whole, broke off, or the
 // client left.
 func (f *facts) settled() bool {
-	return f.answer != 0 && f.answer&(f.answer-1) == 0 && f.kind&(f.kind-1) == 0 && f.end != har.EndStopped && !f.stoppedSoon
+	return f.answer != 0 && f.answer&(f.answer-1) == 0 && f.kind&(f.kind-1) == 0 && f.end != har.EndStopped
 }
 
 func first(list []string) string {

@@ -211,34 +211,3 @@ func TestUnknownPolicy(t *testing.T) {
 		t.Error("an error of the sequence was lost")
 	}
 }
-
-// An answer behind which the recording stopped sooner than a client could have gone on shows no failure.
-func TestStoppedSoon(t *testing.T) {
-	probe := fellBack
-	for _, c := range []struct {
-		name string
-		end  har.Ending
-		left time.Duration // from the answer to the end of the recording; 0: not known
-		want Outcome
-	}{
-		{"stopped at once", har.EndKeep, time.Millisecond, Unknown},
-		{"stopped a second later", har.EndKeep, time.Second, Failed},
-		{"not known when it stopped", har.EndKeep, 0, Failed},
-		{"the client closed and it stopped at once", har.EndClientFIN, time.Millisecond, Failed},
-	} {
-		xs := exchanges(one(probe.ends(c.end)))
-		last := xs[len(xs)-1]
-		r, err := Analyze(sequence(xs), Options{Stopped: func() time.Time {
-			if c.left == 0 {
-				return time.Time{}
-			}
-			return last.Started.Add(last.Response.Writes[0].At + c.left)
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Conversations[0].Observed.Outcome; got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-}

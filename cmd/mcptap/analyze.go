@@ -195,7 +195,6 @@ func (a *app) reportOne(name string, base int, o analyze.Options) (r *analyze.Re
 			}
 		}
 	}
-	o.Stopped = in.stopped
 	r, err = analyze.Analyze(shifted, o)
 	in.reportCut(a.notice)
 	var limit *analyze.LimitError

@@ -62,7 +62,7 @@ func (a *app) explain(name string, n int, o *explainOptions) error {
 		return err
 	}
 	defer in.Close()
-	e, ok, err := analyze.Explain(in.all, n, analyze.Options{Policies: o.policies, Client: o.client, AllHTTP: true, Stopped: in.stopped})
+	e, ok, err := analyze.Explain(in.all, n, analyze.Options{Policies: o.policies, Client: o.client, AllHTTP: true})
 	in.reportCut(a.notice)
 	switch {
 	case err != nil:

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/corpus"
 	"github.com/mcptap/mcptap/har"
@@ -56,15 +55,6 @@ func (a *app) open(name string) (*recording, error) {
 		return nil, fileTrouble(name, err)
 	}
 	return &recording{name: name, header: r.Header(), all: naming(name, r.All()), begun: r.Begun, cut: r.Cut, end: r.End, procs: r.Processes, Closer: f}, nil
-}
-
-// stopped is when a recording of live connections ended, zero if that is not known or the file is none.
-func (r *recording) stopped() time.Time {
-	end := r.end()
-	if end == nil || end.Next || r.header.Mode != "reverse" && r.header.Mode != "forward" {
-		return time.Time{}
-	}
-	return end.At
 }
 
 // openFile opens a file, or the recording in a zip file.
