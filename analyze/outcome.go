@@ -123,12 +123,12 @@ func (c *connect) observeProbe(o *Observed) time.Time {
 }
 
 // taking tells whether the connect's client accepts an answer, of which accepts says whether a policy does: by the policy
-// that stands for the client, else by any.
+// that stands for the client, else by that of any other; those of the specification's revisions are no client's.
 func (c *connect) taking(accepts func(*Policy) bool) bool {
 	if own := policies().byName[c.conv.client.policy]; own != nil {
 		return accepts(own)
 	}
-	return slices.ContainsFunc(Policies(), accepts)
+	return slices.ContainsFunc(Policies(), func(p *Policy) bool { return !strings.HasPrefix(p.Name, "spec-") && accepts(p) })
 }
 
 // observeRequests is for clients that know the server already, and for recordings that began too late.

@@ -68,6 +68,8 @@ func TestOutcomes(t *testing.T) {
 		{"202 with the reply, which nobody reads", one(probing(1, js("202 Accepted", discovered(probe1, `["2026-07-28"]`)))), "failed | legacy probe/accepted-202 assumed | failed probe/accepted-202"},
 		{"initialize, nothing more", handshake()[:1], "unknown | legacy initialize/delivered assumed | legacy initialize/delivered assumed"},
 		{"fallback, initialize, nothing more", in(one(fellBack), handshake()[:1]...), "unknown | legacy probe/rpc-error assumed | legacy probe/rpc-error assumed"},
+		{"http+sse, an endpoint of another origin, nothing more", in(nil, step{req: get(), resp: open("event: endpoint\ndata: http://other.example.test/messages\n\n"), end: har.EndClientFIN}.to(sseURL)),
+			"failed | failed sse-stream/foreign-endpoint | failed sse-stream/foreign-endpoint"},
 		{"http+sse, the endpoint, nothing more", in(nil, httpSSE("")), "unknown | legacy sse-stream/opened assumed | legacy sse-stream/opened assumed"},
 		{"http+sse, initialize never answered", in(nil, httpSSE(""), overMessages(initializing(answer("202 Accepted", "", "")))), "failed | failed initialize/accepted-202 | failed initialize/accepted-202"},
 	} {
