@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,5 +94,34 @@ func meetFault(t *testing.T, c *client, file, fault, policy string) {
 		if v := x.Verdicts[policy]; x.Observation.RPCMethod == "tools/call" && (v.Verdict == "delivered") != did.step("tools/call") {
 			t.Errorf("the verdict on the call is %+v, but the client did %v", v, did)
 		}
+	}
+}
+
+// A stream that is reset in the middle of a call is resumed by the clients behind the last event that they have, and the replay
+// sends them the rest, which nobody had asked for so when it was recorded.
+func TestResumeBehindFault(t *testing.T) {
+	for _, name := range []string{goClient, "v2-auto", "v1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startClient(t, name)
+			server := startServer(t, scenario{legacy: true, script: only("tools/call",
+				scripted.EventStream(), scripted.Chunk("id: 1\nevent: message\ndata: "+progress+"\n\n"), scripted.Chunk("id: 2\nevent: message\ndata: "+called+"\n\n"), scripted.Chunk(""))}, nil)
+			file := filepath.Join(t.TempDir(), "healthy.mcptap")
+			record := startTap(t, "record", "--out", file, "--to", server.URL())
+			want := c.visit(t, record.url)
+			record.stop()
+			after := 0
+			for _, x := range readCassette(t, file) {
+				if i := strings.Index(string(x.Response.Raw), "id: 2"); i > 0 {
+					after = i - 3 // before the size of its chunk
+				}
+			}
+			replay := startTap(t, "replay", file, "--pace", "fast", "--fault", fmt.Sprintf("tools/call: rst after %d bytes", after))
+			got := c.visit(t, replay.url)
+			replay.stop()
+			if got.String() != want.String() || !strings.Contains(replay.stderr.String(), `resumes its stream behind event "1"`) {
+				t.Errorf("got  %v\nwant %v\n%s", got, want, replay.stderr)
+			}
+		})
 	}
 }

@@ -25,6 +25,9 @@ func (c *conn) answerFaulty(q *request, at time.Time) {
 		c.serveDisturbed(own, nil, 0, at, delay)
 		return
 	}
+	if c.resume(q, at) {
+		return
+	}
 	r, patch, miss := c.p.take(q, at)
 	if miss != nil {
 		c.refuse(q, miss)

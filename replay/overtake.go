@@ -80,13 +80,9 @@ func (s *stream) whole(end int) int {
 		return end
 	}
 	raw := s.view.X.Response.Raw
-	for i := len(m.Body) - 1; i >= 0; i-- {
-		at := m.Body[i].End()
-		if at < end && raw[at] == '\r' {
-			at++
-		}
-		if at < end && raw[at] == '\n' {
-			return at + 1
+	for _, data := range slices.Backward(m.Body) {
+		if at := behindChunk(raw[:end], data.End()); at > 0 {
+			return at
 		}
 	}
 	return 0

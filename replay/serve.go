@@ -35,10 +35,12 @@ func (c *conn) answer(f *found) {
 	}
 	if len(c.p.Faults) > 0 {
 		c.answerFaulty(q, f.at)
-	} else if r, patch, miss := c.p.take(q, f.at); miss != nil {
-		c.refuse(q, miss)
-	} else {
-		c.serveFrom(r, patch, f.at)
+	} else if !c.resume(q, f.at) {
+		if r, patch, miss := c.p.take(q, f.at); miss != nil {
+			c.refuse(q, miss)
+		} else {
+			c.serveFrom(r, patch, f.at)
+		}
 	}
 	if len(c.found) > 0 {
 		c.consume()
