@@ -21,32 +21,25 @@ const (
 // unacknowledged tells whether bytes written to a living TCP connection have not reached the peer's kernel. SIOCOUTQ
 // (tcp(7); the same request as TIOCOUTQ) counts unsent bytes and those in flight, and is not cleared by a reset.
 func unacknowledged(s syscall.Conn) bool {
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return false
-	}
-	waiting := false
-	raw.Control(func(fd uintptr) {
-		var n int32
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n)))
-		waiting = errno == 0 && n > 0 && tcpState(int(fd)) != tcpClose
-	})
-	return waiting
+	return queued(s, syscall.TIOCOUTQ) && stateOf(s) != tcpClose
 }
 
 // unread asks SIOCINQ (tcp(7); the same request as TIOCINQ).
-func unread(s syscall.Conn) bool {
+func unread(s syscall.Conn) bool { return queued(s, syscall.TIOCINQ) }
+
+// queued tells whether the queue that an ioctl counts holds bytes; false for a socket that we have closed.
+func queued(s syscall.Conn, request uintptr) bool {
 	raw, err := s.SyscallConn()
 	if err != nil {
 		return false
 	}
-	waiting := false
+	some := false
 	raw.Control(func(fd uintptr) {
 		var n int32
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
-		waiting = errno == 0 && n > 0
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(unsafe.Pointer(&n)))
+		some = errno == 0 && n > 0
 	})
-	return waiting
+	return some
 }
 
 func gone(s syscall.Conn) bool {
