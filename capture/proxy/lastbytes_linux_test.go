@@ -177,3 +177,54 @@ func TestResetOfAClientThatDoesNotRead(t *testing.T) {
 		}
 	}
 }
+
+// What has arrived when a client resets is read before the server is sent the reset, also where its reader is late.
+func TestResetBeforeTheServerIsRead(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	pair := func() (near, far net.Conn) {
+		far = dial(t, l.Addr().String())
+		near, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return near, far
+	}
+	toClient, client := pair()
+	toServer, server := pair()
+	var w witness
+	d := &door{record: w.record, now: time.Now, times: usualTimes}
+	late := &lateConn{toServer, make(chan struct{})}
+	x := newRelay(d, 1, newLeg(toClient), &leg{conn: late, sock: toServer}, d.tape(), headEditor{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		x.run()
+	}()
+	const words = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\nnope"
+	server.Write([]byte(words))
+	await(t, "the answer does not arrive", func() bool { return har.Unread(toServer) })
+	har.Reset(client, 0)
+	await(t, "the reset is not seen", func() bool { return slices.Contains(w.endings(1), "request rst") })
+	<-time.After(50 * time.Millisecond) // within which the reset is passed on, if the reader is not waited for
+	close(late.goOn)
+	<-done
+	server.Close()
+	if got := w.joined(1, wire.ToClient, false); got != words {
+		t.Errorf("recorded %q, want what the server sent", got)
+	}
+}
+
+// A lateConn is read when it is told to.
+type lateConn struct {
+	net.Conn
+	goOn chan struct{}
+}
+
+func (c *lateConn) Read(b []byte) (int, error) {
+	<-c.goOn
+	return c.Conn.Read(b)
+}

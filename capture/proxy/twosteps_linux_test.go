@@ -57,3 +57,32 @@ func TestTLSClientClosesInTwoSteps(t *testing.T) {
 		})
 	}
 }
+
+// The same while the door closes: the client is given the time for its second step.
+func TestTLSClientClosesWhileTheDoorDoes(t *testing.T) {
+	ca, o := authority(t), newOrigin(t, "https", false)
+	patient := usualTimes
+	patient.drainStopped = patience
+	var w witness
+	f := &Forward{CA: ca, TLS: o.trust(), Record: w.record, times: patient}
+	addr, stop := openDoor(t, f)
+	client := o.through(t, ca, addr)
+	go client.conn.Write([]byte(ask))
+	server := o.accept(t)
+	server.await("request", func() bool { return string(server.got) == ask })
+	client.conn.(*tls.Conn).CloseWrite()
+	server.await("FIN", func() bool { return server.sees == "fin" })
+	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	server.send([]byte(answer))
+	await(t, "the answer is not recorded", func() bool { return w.joined(1, wire.ToClient, false) == answer })
+	x := theRelay(&f.hall)
+	go func() {
+		<-f.hall.ctx.Done()
+		<-x.ended // from where on nobody reads the client's leg
+		client.sock.Close()
+	}()
+	stop()
+	if got, want := w.endings(1), []string{"request fin", "request rst", "capture-stopped"}; !slices.Equal(got, want) {
+		t.Errorf("endings %q, want %q", got, want)
+	}
+}
