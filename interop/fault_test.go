@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/interop/scripted"
 )
 
-// faulty are faults of every kind that docs/faults.md lists: where a client connects, and where it calls a tool. connect stands for
+// faulty are faults of every kind that docs/faults.md lists, mostly where a client connects, and where it calls a tool. connect stands for
 // the probe, or for initialize where the client sends none.
 var faulty = []string{
 	"connect: status 503", "connect: status 400 no such method", "connect: status 401", "connect: status 400 " + nullID,
@@ -20,6 +20,7 @@ var faulty = []string{
 	"tools/call: status 503", "tools/call: 404 session", "tools/call: error -32602 no such tool", "tools/call: fin", "tools/call: rst",
 	"tools/call: rst after 40 bytes", "tools/call: delay 30ms", "tools/call: body {", "tools/call: id null", "tools/call: type text/html",
 	"initialized: status 500", "get-stream: status 500", "any: delay 5ms", "exchange 1: status 500",
+	"request: status 503", "notification: status 500", "delete: status 500", "tools/call#2: fin",
 }
 
 // What a real client does about each fault is what its policy predicts: whether it connects, and whether its call is answered.
