@@ -3,8 +3,8 @@
 // server over stdio. One JSON object for each goes out: what became of each step, without texts that hold addresses.
 import readline from 'node:readline';
 
-// Milliseconds. No scripted server stays silent but to a call, so that all else may take what a busy machine needs.
-const PROBE = 10_000, STEP = 20_000, CALL = 4000;
+// Milliseconds: more than a healthy server needs on a busy machine, and little to wait for where one is silent.
+const PROBE = 4000, STEP = 8000, CALL = 4000;
 const kind = process.argv[2];
 const overSSE = kind === 'v1-sse'; // HTTP+SSE, revision 2024-11-05
 const modern = kind.startsWith('v2');
@@ -52,7 +52,7 @@ async function visit(url) {
       return false;
     }
   };
-  const timeout = { timeout: STEP };
+  const timeout = { timeout: url.startsWith('[') ? 4 * STEP : STEP }; // a process must start first
   const client = new lib.Client({ name: `mcptap-${kind}`, version: '1.0.0' }, options);
   client.onerror = () => {};
   const [command, ...args] = url.startsWith('[') ? JSON.parse(url) : [];

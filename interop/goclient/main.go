@@ -21,11 +21,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// How long a step may last. Silence of a server shows as "timeout". No scripted server stays silent but to a call, so that all
-// else may take what a busy machine needs.
+// How long a step may last: more than a healthy server needs on a busy machine, and little to wait for where one is silent, which
+// shows as "timeout".
 const (
-	connectLimit = 30 * time.Second
-	stepLimit    = 20 * time.Second // also what a process may take to leave
+	connectLimit = 10 * time.Second
+	startLimit   = 30 * time.Second // to connect to a process, which must start first
+	stepLimit    = 8 * time.Second  // also what a process may take to leave
 	callLimit    = 4 * time.Second
 )
 
@@ -64,7 +65,11 @@ func report(url string) {
 func visit(url string) outcome {
 	o := outcome{Era: "failed"}
 	var s *mcp.ClientSession
-	o.try("connect", connectLimit, func(ctx context.Context) (string, error) {
+	limit := connectLimit
+	if strings.HasPrefix(url, "[") {
+		limit = startLimit
+	}
+	o.try("connect", limit, func(ctx context.Context) (string, error) {
 		var err error
 		c := mcp.NewClient(&mcp.Implementation{Name: "mcptap-goclient", Version: "1.0.0"}, nil)
 		s, err = c.Connect(ctx, transport(url), nil)
