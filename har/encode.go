@@ -16,11 +16,12 @@ type part struct {
 	more     bool // a continuation
 	request  Side
 	response Side
-	method   bool // method and URL are new on this line
-	status   bool // status and media type are new on this line
-	off      bool // the response's first byte is on this line
-	last     bool // edits, redactions, notes and the ending stand on this line
-	allBytes int  // response bytes up to the end of this line, which is what an absent _endOff means
+	method   bool   // method and URL are new on this line
+	status   bool   // status and media type are new on this line
+	off      bool   // the response's first byte is on this line
+	last     bool   // edits, redactions, notes and the ending stand on this line
+	later    *chunk // where bytes of the wire are kept that are written out later; nil: now
+	allBytes int    // response bytes up to the end of this line, which is what an absent _endOff means
 }
 
 // appendPart appends the line, LF included. Zero members are left out.
@@ -51,7 +52,7 @@ func appendPart(b []byte, p *part) []byte {
 			b = appendText(b, "method", x.Method)
 			b = appendText(b, "url", x.URL)
 		}
-		b = closeObject(appendSide(b, &p.request), at)
+		b = closeObject(appendSide(b, &p.request, p.later), at)
 	}
 	if p.status || len(p.response.Raw) > 0 {
 		b = append(b, `,"response":`...)
@@ -63,7 +64,7 @@ func appendPart(b []byte, p *part) []byte {
 		if p.off {
 			b = appendCount(b, "_off", x.Off)
 		}
-		b = closeObject(appendSide(b, &p.response), at)
+		b = closeObject(appendSide(b, &p.response, p.later), at)
 	}
 	if p.last {
 		b = appendLists(b, x)
@@ -72,16 +73,14 @@ func appendPart(b []byte, p *part) []byte {
 	return append(b, "}\n"...)
 }
 
-func appendSide(b []byte, s *Side) []byte {
+func appendSide(b []byte, s *Side, later *chunk) []byte {
 	if len(s.Raw) == 0 {
 		return b
 	}
-	if utf8.Valid(s.Raw) {
-		b = append(b, `,"_raw":`...)
-		b = appendRaw(b, s.Raw)
+	if later != nil {
+		b = later.leave(b, s.Raw)
 	} else {
-		b = append(b, `,"_raw64":`...)
-		b = appendBase64(b, s.Raw)
+		b = appendBytes(append(b, ','), s.Raw)
 	}
 	if len(s.Writes) == 0 || len(s.Writes) == 1 && s.Writes[0].At < time.Microsecond {
 		return b

@@ -21,8 +21,10 @@ func special(x uint64) uint64 {
 	return ((x-ones*' ')&^x | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }
 
-// shortEscapes holds what follows the backslash for the characters that have a short escape.
-var shortEscapes = [256]byte{'"': '"', '\\': '\\', '\n': 'n', '\r': 'r', '\t': 't', '\b': 'b', '\f': 'f'}
+// escapes holds, for the characters that have a short escape, its two bytes.
+var escapes = [256]uint16{'"': esc | '"'<<8, '\\': esc | '\\'<<8, '\n': esc | 'n'<<8, '\r': esc | 'r'<<8, '\t': esc | 't'<<8, '\b': esc | 'b'<<8, '\f': esc | 'f'<<8}
+
+const esc = '\\'
 
 // escapeBlock is how many bytes are escaped between two looks at the room that is left.
 const escapeBlock = 1024
@@ -34,19 +36,27 @@ func appendRaw(b, s []byte) []byte {
 		block := s[:min(len(s), escapeBlock)]
 		s = s[len(block):]
 		b = slices.Grow(b, 6*len(block)+8)
-		d, k := b[:cap(b)], len(b)
-		for i := 0; i < len(block); i++ {
-			if len(block)-i >= 8 {
-				x := binary.LittleEndian.Uint64(block[i:])
-				binary.LittleEndian.PutUint64(d[k:], x)
-				marks := special(x)
-				if marks == 0 {
-					i, k = i+7, k+8
-					continue
-				}
-				n := bits.TrailingZeros64(marks) / 8
-				i, k = i+n, k+n
+		d, k, i := b[:cap(b)], len(b), 0
+		for len(block)-i >= 8 {
+			x := binary.LittleEndian.Uint64(block[i:])
+			binary.LittleEndian.PutUint64(d[k:], x)
+			marks := special(x)
+			if marks == 0 {
+				i, k = i+8, k+8
+				continue
 			}
+			n := bits.TrailingZeros64(marks) / 8
+			i, k = i+n, k+n
+			for i < len(block) && escapes[block[i]] != 0 { // one is rarely alone
+				binary.LittleEndian.PutUint16(d[k:], escapes[block[i]])
+				i, k = i+1, k+2
+			}
+			if i < len(block) && block[i] < ' ' {
+				k += putByte(d[k:], block[i])
+				i++
+			}
+		}
+		for ; i < len(block); i++ {
 			k += putByte(d[k:], block[i])
 		}
 		b = d[:k]
@@ -56,8 +66,8 @@ func appendRaw(b, s []byte) []byte {
 
 // putByte writes c, escaped if need be, in at most six bytes.
 func putByte(d []byte, c byte) int {
-	if e := shortEscapes[c]; e != 0 {
-		d[0], d[1] = '\\', e
+	if e := escapes[c]; e != 0 {
+		binary.LittleEndian.PutUint16(d, e)
 		return 2
 	}
 	if c >= ' ' {

@@ -49,7 +49,7 @@ func appendProcess(b []byte, p *Process) []byte {
 	if len(p.Stderr.Raw) > 0 {
 		b = append(b, `,"stderr":`...)
 		at := len(b)
-		b = appendSide(b, &p.Stderr)
+		b = appendSide(b, &p.Stderr, nil)
 		for i, r := range p.Redacted {
 			b = appendList(b, "redacted", i)
 			b = append(b, `{"off":`...)
@@ -94,11 +94,11 @@ func (w *Writer) Process(p *Process) error {
 	for len(rest.Raw) > lineBytes {
 		part := Process{Conn: p.Conn, Started: first.Started, Command: first.Command, Stderr: rest.takeOff(lineBytes)}
 		first.Started, first.Command = time.Time{}, nil
-		w.buf = appendProcess(w.room(), &part)
+		w.chunk.text = appendProcess(w.chunk.text, &part)
 		w.emit(0)
 	}
 	first.Stderr = rest
-	w.buf = appendProcess(w.room(), &first)
+	w.chunk.text = appendProcess(w.chunk.text, &first)
 	w.emit(0)
 	w.end.Redacted += len(p.Redacted)
 	return w.err

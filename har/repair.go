@@ -53,7 +53,7 @@ func Repair(r io.Reader, w io.Writer, lim Limits) (kept int, left string, err er
 // endOpen continues an exchange whose lines stop without an ending by the one that its reader gave it.
 func (w *Writer) endOpen(x *Exchange) {
 	add := Exchange{Conn: x.Conn, Seq: x.Seq, End: x.End, Notes: x.Notes[len(x.Notes)-1:]}
-	w.buf = appendPart(w.room(), &part{x: &add, more: true, last: true})
+	w.chunk.text = appendPart(w.chunk.text, &part{x: &add, more: true, last: true})
 	w.emit(1)
 }
 

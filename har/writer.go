@@ -1,41 +1,35 @@
 package har
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 )
 
 const (
-	frameLines  = 128     // exchange lines of one zstd frame
-	frameBytes  = 1 << 20 // bytes of lines behind which a frame is ended
-	plainBuffer = 64 << 10
-	writeRatio  = 1000     // bytes of lines to bytes of the file; half of what readers take
-	writeFrom   = 32 << 20 // bytes of lines up to which the ratio does not matter
+	frameLines = 128      // exchange lines of one zstd frame
+	frameBytes = 1 << 20  // bytes of lines behind which a frame is ended
+	writeRatio = 1000     // bytes of lines to bytes of the file; half of what readers take
+	writeFrom  = 32 << 20 // bytes of lines up to which the ratio does not matter
 )
 
 // A Writer appends to a cassette. What was flushed is readable whatever happens next. It is not safe for concurrent use.
-// Lines are packed while the next ones are written: at most two chunks, each up to packAt and one line long, are in memory,
-// and a failure may be reported by the call after the next one, at the latest by Flush or Close.
+// Lines are written out and packed while the next ones come. In memory are at most two chunks of them, each up to packAt and one
+// line long, and what is written out and not passed on, up to passAt and one line. A failure may be reported by the call after the
+// next one, at the latest by Flush or Close.
 type Writer struct {
 	out    *packedWriter
-	packer *packer // nil: plain lines
-	buf    []byte  // lines that are not yet passed on
-	line   int     // where the last of them begins
+	packer *packer
+	chunk  *chunk // lines that are not yet passed on
 
-	lines, bytes int   // of the frame so far
-	total        int64 // bytes of all lines
-	filler       rand.ChaCha8
-	open         map[place]*progress
-	spare        []*progress
-	last         map[uint64]int // of each connection that goes on, the Seq of its last exchange
-	end          End            // counts
-	err          error          // the first failure; nothing is written behind it
-	closed       bool
+	open   map[place]*progress
+	spare  []*progress
+	last   map[uint64]int // of each connection that goes on, the Seq of its last exchange
+	end    End            // counts
+	err    error          // the first failure; nothing is written behind it
+	closed bool
 }
 
 // progress is how much of an exchange that goes on has been written.
@@ -47,14 +41,12 @@ type progress struct {
 
 // NewWriter writes the header and flushes it. plain: JSON lines as they are, else checksummed zstd frames.
 func NewWriter(w io.Writer, h Header, plain bool) (*Writer, error) {
-	c := &Writer{out: &packedWriter{w: w}, open: map[place]*progress{}, last: map[uint64]int{}}
-	if !plain {
-		var err error
-		if c.packer, err = newPacker(c.out); err != nil {
-			return nil, err
-		}
+	c := &Writer{out: &packedWriter{w: w}, chunk: new(chunk), open: map[place]*progress{}, last: map[uint64]int{}}
+	var err error
+	if c.packer, err = newPacker(c.out, plain); err != nil {
+		return nil, err
 	}
-	c.buf = appendHeader(c.room(), &h)
+	c.chunk.text = appendHeader(c.chunk.text, &h)
 	c.emit(0)
 	return c, c.Flush()
 }
@@ -162,7 +154,7 @@ func (w *Writer) write(x *Exchange, at place, p *progress, before extent, more b
 	rest := newRemains(x)
 	response := before.response
 	for last := false; !last; more = true {
-		part := part{x: x, more: more}
+		part := part{x: x, more: more, later: w.chunk}
 		part.request, part.response, last = rest.next()
 		response += len(part.response.Raw)
 		part.last, part.allBytes = last, response
@@ -173,7 +165,7 @@ func (w *Writer) write(x *Exchange, at place, p *progress, before extent, more b
 		if (x.Status != 0 || x.MediaType != "") && !p.status {
 			p.status, part.status = true, true
 		}
-		w.buf = appendPart(w.room(), &part)
+		w.chunk.text = appendPart(w.chunk.text, &part)
 		w.emit(1)
 	}
 	w.end.Redacted += len(x.Redacted)
@@ -195,16 +187,16 @@ func (w *Writer) copyLine(raw []byte, l *line, m moved) {
 		x.Notes = append(slices.Clip(x.Notes), m.note)
 	}
 	if m.seq || m.note != "" {
-		p := part{x: &x, more: l.kind == moreLine, request: x.Request, response: x.Response, method: x.Method != "" || x.URL != "",
+		p := part{later: w.chunk, x: &x, more: l.kind == moreLine, request: x.Request, response: x.Response, method: x.Method != "" || x.URL != "",
 			status: x.Status != 0 || x.MediaType != "", off: true, last: true, allBytes: len(x.Response.Raw)}
 		if l.kind == moreLine && l.endOffOK {
 			p.allBytes = -1
 		} else if l.kind == moreLine {
 			p.allBytes = x.EndOff
 		}
-		w.buf = appendPart(w.room(), &p)
+		w.chunk.text = appendPart(w.chunk.text, &p)
 	} else {
-		w.buf = append(append(w.room(), raw...), '\n')
+		w.chunk.text = append(append(w.chunk.text, raw...), '\n')
 	}
 	if l.kind == firstLine {
 		w.end.Exchanges++
@@ -244,67 +236,17 @@ func (w *Writer) forget(at place, p *progress) {
 	}
 }
 
-// room is where the next line is appended.
-func (w *Writer) room() []byte {
-	w.line = len(w.buf)
-	return w.buf
-}
-
-// emit passes the line in buf on. exchanges: how many lines of exchanges it is.
+// emit ends the line in the chunk, and lets what is there be packed once it is much. exchanges: how many lines of exchanges it is.
 func (w *Writer) emit(exchanges int) {
-	if w.packer == nil {
-		if len(w.buf) >= plainBuffer {
-			w.drain()
-		}
-		return
-	}
-	w.keepRatio()
-	n := len(w.buf) - w.line
-	w.lines += exchanges
-	w.bytes += n
-	w.total += int64(n)
-	switch end := w.lines >= frameLines || w.bytes >= frameBytes; {
+	w.chunk.end(exchanges)
+	switch {
 	case w.err != nil:
-		w.buf = w.buf[:0]
-	case end || len(w.buf) >= packAt:
-		w.pack(end)
+		w.chunk.reset()
+	case w.chunk.size() >= packAt:
+		var err error
+		w.chunk, err = w.packer.start(w.chunk)
+		w.fail(err)
 	}
-}
-
-// pack lets the lines in buf be packed while the next ones are written.
-func (w *Writer) pack(end bool) {
-	next, err := w.packer.start(w.buf, end)
-	w.buf = next
-	w.fail(err)
-	if end {
-		w.lines, w.bytes = 0, 0
-	}
-}
-
-// keepRatio makes the file long enough for the line in buf: readers refuse a file that is short for its lines.
-func (w *Writer) keepRatio() {
-	total := w.total + int64(len(w.buf)-w.line)
-	if total <= writeFrom || w.out.n.Load() >= total/writeRatio {
-		return
-	}
-	w.fail(w.packer.flush(w.buf[:w.line], true))
-	w.buf = append(w.buf[:0], w.buf[w.line:]...)
-	w.line, w.lines, w.bytes = 0, 0, 0
-	size := (total+frameBytes)/writeRatio - w.out.n.Load()
-	if size <= 0 || w.err != nil {
-		return
-	}
-	_, err := w.out.Write(w.fillerFrame(size))
-	w.fail(err)
-}
-
-// fillerFrame is a skippable frame (RFC 8878 section 3.1.2) of size bytes that gzip cannot make shorter.
-func (w *Writer) fillerFrame(size int64) []byte {
-	frame := make([]byte, 8+size)
-	binary.LittleEndian.PutUint32(frame, skippableMagic)
-	binary.LittleEndian.PutUint32(frame[4:], uint32(size))
-	w.filler.Read(frame[8:]) // it never fails
-	return frame
 }
 
 // A packedWriter counts the bytes of the file.
@@ -319,14 +261,6 @@ func (c *packedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *Writer) drain() {
-	if w.err == nil && len(w.buf) > 0 {
-		_, err := w.out.Write(w.buf)
-		w.fail(err)
-	}
-	w.buf = w.buf[:0]
-}
-
 func (w *Writer) fail(err error) {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("write cassette: %w", err)
@@ -339,16 +273,12 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// settle writes what is in buf. end: it is the end of a frame.
+// settle writes what is in the chunk. end: it is the end of a frame.
 func (w *Writer) settle(end bool) {
-	if w.packer == nil {
-		w.drain()
-		return
-	}
 	if w.err == nil {
-		w.fail(w.packer.flush(w.buf, end))
+		w.fail(w.packer.flush(w.chunk, end))
 	}
-	w.buf = w.buf[:0]
+	w.chunk.reset()
 }
 
 // Close writes the end line and flushes. It does not close the underlying writer. Exchanges and Conns of e are counted by
@@ -362,7 +292,7 @@ func (w *Writer) Close(e End) error {
 	if e.Redacted == 0 {
 		e.Redacted = w.end.Redacted
 	}
-	w.buf = appendEnd(w.room(), &e)
+	w.chunk.text = appendEnd(w.chunk.text, &e)
 	w.emit(0)
 	w.settle(true)
 	return w.err

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/mcptap/mcptap/har/wire"
 )
 
@@ -358,50 +356,6 @@ func TestWriterDoesNotAllocate(t *testing.T) {
 		})
 		if n > 0 {
 			t.Errorf("plain %v: %v allocations per exchange", plain, n)
-		}
-	}
-}
-
-// TestRatio writes what packs very well, in short and in long lines, and reads it within the limits of a reader, also when
-// gzip has packed it once more.
-func TestRatio(t *testing.T) {
-	for _, tt := range []struct{ exchanges, size int }{{25, 4 << 20}, {800, 128 << 10}, {2, 50 << 20}} {
-		response := bytes.Repeat([]byte("A"), tt.size)
-		var b bytes.Buffer
-		w, err := NewWriter(&b, Header{}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := 1; n <= tt.exchanges; n++ {
-			if err := w.Write(&Exchange{N: n, Conn: uint64(n), Seq: 1, Started: noon, Response: Side{Raw: response}, End: EndFIN, EndOff: tt.size}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(End{}); err != nil {
-			t.Fatal(err)
-		}
-		if ratio := w.total / int64(b.Len()); ratio > writeRatio {
-			t.Errorf("%d of %d bytes: %d bytes out of each packed byte", tt.exchanges, tt.size, ratio)
-		}
-		var z bytes.Buffer
-		g := gzip.NewWriter(&z)
-		g.Write(b.Bytes())
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range [][]byte{b.Bytes(), z.Bytes()} {
-			r, err := NewReader(bytes.NewReader(file), Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, err := range r.All() {
-				if err != nil {
-					t.Fatalf("%d of %d bytes: %v", tt.exchanges, tt.size, err)
-				}
-			}
-			if r.End() == nil || r.End().Exchanges != tt.exchanges || r.Cut() != "" {
-				t.Errorf("%d of %d bytes: end line %+v, cut %q", tt.exchanges, tt.size, r.End(), r.Cut())
-			}
 		}
 	}
 }
