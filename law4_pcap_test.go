@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -16,7 +17,8 @@ import (
 )
 
 // Law 4, offline: a packet capture of a recorded run gives the recording's exchanges again, equal in bytes and endings on
-// the server's leg. The capture is written from the recording: one packet for each write, in the order of their times.
+// the server's leg. The capture is written from the recording: one packet for each write, in the order of their times. It is
+// written once more with TLS on that leg, where an ending with and one without close_notify are two.
 func TestCaptureOfARecordingIsTheRecording(t *testing.T) {
 	cases, err := corpus.List()
 	if err != nil {
@@ -24,36 +26,71 @@ func TestCaptureOfARecordingIsTheRecording(t *testing.T) {
 	}
 	compared := 0
 	for _, c := range cases {
+		recorded, err := corpus.Open(c.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := server(recorded.Exchanges)
 		t.Run(c.Name, func(t *testing.T) {
-			recorded, err := corpus.Open(c.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := server(recorded.Exchanges)
-			got := imported(t, captureOf(want))
-			if len(got) != len(want) {
-				t.Fatalf("%d exchanges, want %d", len(got), len(want))
-			}
-			for i, x := range got {
-				w := want[i]
-				if !bytes.Equal(x.Request.Raw, w.ServerLeg()) {
-					t.Errorf("exchange %d: request\n%q\nwant\n%q", w.N, x.Request.Raw, w.ServerLeg())
-				}
-				if !bytes.Equal(x.Response.Raw, w.Response.Raw) {
-					t.Errorf("exchange %d: response\n%q\nwant\n%q", w.N, x.Response.Raw, w.Response.Raw)
-				}
-				if end := seenEnd(w); x.End != end {
-					t.Errorf("exchange %d: end %s, want %s", w.N, x.End, end)
-				}
-				if x.Method != w.Method || x.Status != w.Status || x.Seq != w.Seq || len(x.Notes) > 0 {
-					t.Errorf("exchange %d: %s %d, number %d on its connection, notes %q", w.N, x.Method, x.Status, x.Seq, x.Notes)
-				}
-				compared++
-			}
+			sameExchanges(t, imported(t, pcapFile(packetsOf(want)), nil), want, seenEnd)
 		})
+		t.Run(c.Name+"/TLS", func(t *testing.T) {
+			packets, keys := encrypted(t, packetsOf(want))
+			sameExchanges(t, imported(t, pcapFile(packets), keys), want, seenTLSEnd)
+		})
+		compared += len(want)
 	}
 	if compared < 100 {
 		t.Errorf("only %d exchanges were compared", compared)
+	}
+}
+
+// The corpus has not every ending at every place.
+func TestCaptureOfEveryEnding(t *testing.T) {
+	const request, response = "POST /mcp HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+	for _, end := range []har.Ending{har.EndFIN, har.EndNoCloseNotify, har.EndRST, har.EndClientFIN, har.EndClientRST, har.EndStopped} {
+		for _, n := range []int{0, 12, len(response)} {
+			x := &har.Exchange{N: 1, Conn: 1, Seq: 1, Started: time.Unix(1785000000, 0).UTC(), Method: "POST", End: end, EndAt: time.Second}
+			x.Request = har.Side{Raw: []byte(request), Writes: []har.Write{{Len: len(request)}}}
+			if n > 0 {
+				x.Response = har.Side{Raw: []byte(response[:n]), Writes: []har.Write{{At: time.Millisecond, Len: n}}}
+			}
+			if n == len(response) {
+				x.Status = 200
+			}
+			if n == len(response) && end == har.EndStopped {
+				x.End = har.EndKeep
+			}
+			want := []*har.Exchange{x}
+			t.Run(fmt.Sprintf("%s behind %d bytes", end, n), func(t *testing.T) {
+				sameExchanges(t, imported(t, pcapFile(packetsOf(want)), nil), want, seenEnd)
+				packets, keys := encrypted(t, packetsOf(want))
+				sameExchanges(t, imported(t, pcapFile(packets), keys), want, seenTLSEnd)
+			})
+		}
+	}
+}
+
+// sameExchanges compares what was imported with what was recorded, whose endings packets show as seen says.
+func sameExchanges(t *testing.T, got, want []*har.Exchange, seen func(*har.Exchange) har.Ending) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d exchanges, want %d", len(got), len(want))
+	}
+	for i, x := range got {
+		w := want[i]
+		if !bytes.Equal(x.Request.Raw, w.ServerLeg()) {
+			t.Errorf("exchange %d: request\n%q\nwant\n%q", w.N, x.Request.Raw, w.ServerLeg())
+		}
+		if !bytes.Equal(x.Response.Raw, w.Response.Raw) {
+			t.Errorf("exchange %d: response\n%q\nwant\n%q", w.N, x.Response.Raw, w.Response.Raw)
+		}
+		if end := seen(w); x.End != end {
+			t.Errorf("exchange %d: end %s, want %s", w.N, x.End, end)
+		}
+		if x.Method != w.Method || x.Status != w.Status || x.Seq != w.Seq || len(x.Notes) > 0 {
+			t.Errorf("exchange %d: %s %d, number %d on its connection, notes %q", w.N, x.Method, x.Status, x.Seq, x.Notes)
+		}
 	}
 }
 
@@ -64,13 +101,17 @@ func server(all []*har.Exchange) []*har.Exchange {
 	return out
 }
 
-// seenEnd is an ending as packets show it: without TLS there is no close_notify, and silence and the end of the recording
-// look alike.
+// seenEnd is an ending as packets show it: without TLS there is no close_notify.
 func seenEnd(x *har.Exchange) har.Ending {
-	switch x.End {
-	case har.EndNoCloseNotify:
+	if x.End == har.EndNoCloseNotify {
 		return har.EndFIN
-	case har.EndHang, har.EndUnknown:
+	}
+	return seenTLSEnd(x)
+}
+
+// seenTLSEnd is the same with TLS: silence and the end of the recording look alike.
+func seenTLSEnd(x *har.Exchange) har.Ending {
+	if x.End == har.EndHang || x.End == har.EndUnknown {
 		return har.EndStopped
 	}
 	return x.End
@@ -82,11 +123,12 @@ type sent struct {
 	conn  uint64
 	down  bool // from the server
 	flags byte
+	bare  bool // a FIN without close_notify
 	data  []byte
 }
 
-// captureOf writes a pcap file of raw IP packets.
-func captureOf(all []*har.Exchange) []byte {
+// packetsOf lists the packets of a recording, in the order of their times.
+func packetsOf(all []*har.Exchange) []sent {
 	var packets []sent
 	last := map[uint64]time.Time{}
 	add := func(p sent) {
@@ -112,7 +154,7 @@ func captureOf(all []*har.Exchange) []byte {
 		end := x.Started.Add(x.EndAt)
 		switch x.End {
 		case har.EndFIN, har.EndNoCloseNotify:
-			add(sent{at: end, conn: x.Conn, flags: 0x11, down: true})
+			add(sent{at: end, conn: x.Conn, flags: 0x11, down: true, bare: x.End == har.EndNoCloseNotify})
 		case har.EndRST:
 			add(sent{at: end, conn: x.Conn, flags: 0x14, down: true})
 		case har.EndClientFIN:
@@ -122,9 +164,10 @@ func captureOf(all []*har.Exchange) []byte {
 		}
 	}
 	slices.SortStableFunc(packets, func(a, b sent) int { return a.at.Compare(b.at) })
-	return pcapFile(packets)
+	return packets
 }
 
+// pcapFile writes raw IP packets.
 func pcapFile(packets []sent) []byte {
 	var out []byte
 	for _, v := range []uint32{0xA1B2C3D4, 0x00020004, 0, 0, 0, 101} {
@@ -174,7 +217,7 @@ func segment(p sent, seq, ack uint32, flags byte, data []byte) []byte {
 }
 
 // imported gives the exchanges that the importer finds in a capture.
-func imported(t *testing.T, file []byte) []*har.Exchange {
+func imported(t *testing.T, file []byte, keys *pcap.KeyLog) []*har.Exchange {
 	t.Helper()
 	var cassette bytes.Buffer
 	w, err := har.NewWriter(&cassette, har.Header{Tool: "test", Mode: "pcap", KeepSecrets: true}, true)
@@ -182,7 +225,7 @@ func imported(t *testing.T, file []byte) []*har.Exchange {
 		t.Fatal(err)
 	}
 	recorder := capture.NewRecorder(w, nil)
-	m := &pcap.Importer{Record: recorder.Record, AllHTTP: true}
+	m := &pcap.Importer{Record: recorder.Record, AllHTTP: true, Keys: keys}
 	r, err := pcap.NewReader(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)

@@ -43,12 +43,12 @@ func throughTap(t *testing.T, c *client, s scenario) {
 
 	file := filepath.Join(t.TempDir(), "first.mcptap")
 	args := []string{"record", "--keep-secrets", "--out", file}
-	var cert *tls.Certificate
+	var conf *tls.Config
 	if s.tls {
-		pemFile, loopback := certificate(t)
-		cert, args = loopback, append(args, "--ca-file", pemFile)
+		pemFile, cert := certificate(t)
+		conf, args = &tls.Config{Certificates: []tls.Certificate{*cert}}, append(args, "--ca-file", pemFile)
 	}
-	server = startServer(t, s, cert)
+	server = startServer(t, s, conf)
 	record := startTap(t, append(args, "--to", server.URL())...)
 	got := c.visit(t, record.url)
 	if code := record.stop(); code != 0 {
@@ -124,12 +124,10 @@ func checkAnalysis(t *testing.T, c *client, s scenario, file string, want outcom
 	}
 }
 
-func startServer(t *testing.T, s scenario, cert *tls.Certificate) *scripted.Server {
+// startServer starts a server, with TLS if conf is given.
+func startServer(t *testing.T, s scenario, conf *tls.Config) *scripted.Server {
 	t.Helper()
-	server := &scripted.Server{Script: s.script, Legacy: s.legacy}
-	if cert != nil {
-		server.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
-	}
+	server := &scripted.Server{Script: s.script, Legacy: s.legacy, TLS: conf}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package interop_test
 import (
 	"bufio"
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"os"
@@ -17,7 +18,8 @@ import (
 )
 
 // Law 4, live: what tcpdump sees of a recorded run on the server's leg, imported, is the recording but for times and cuts.
-// It needs tcpdump and the right to use it, so `make law4` asks for it by MCPTAP_LAW4.
+// Every scenario is played with TLS on that leg, too: the server writes the key log. It needs tcpdump and the right to use it,
+// so `make law4` asks for it by MCPTAP_LAW4.
 func TestCaptureOfALiveRun(t *testing.T) {
 	if os.Getenv("MCPTAP_LAW4") == "" {
 		t.Skip("make law4 runs it, as root and with tcpdump")
@@ -25,8 +27,9 @@ func TestCaptureOfALiveRun(t *testing.T) {
 	for _, name := range append([]string{goClient}, npmClients...) {
 		c := startClient(t, name)
 		for _, s := range scenarios {
-			if s.tls {
-				continue // record writes no key log
+			if !s.tls {
+				t.Run(name+"/"+s.name, func(t *testing.T) { alsoCaptured(t, c, s) })
+				s.tls, s.name = true, s.name+"-over-tls"
 			}
 			t.Run(name+"/"+s.name, func(t *testing.T) { alsoCaptured(t, c, s) })
 		}
@@ -34,21 +37,34 @@ func TestCaptureOfALiveRun(t *testing.T) {
 }
 
 func alsoCaptured(t *testing.T, c *client, s scenario) {
-	server := startServer(t, s, nil)
+	dir := t.TempDir()
+	capture, recorded, imported := filepath.Join(dir, "run.pcap"), filepath.Join(dir, "recorded.mcptap"), filepath.Join(dir, "imported.mcptap")
+	recordArgs := []string{"record", "--keep-secrets", "--out", recorded}
+	importArgs := []string{"import", capture, "--keep-secrets", "--all-http", "--strict", "--out", imported}
+	var conf *tls.Config
+	if s.tls {
+		pemFile, cert := certificate(t)
+		keys, err := os.Create(filepath.Join(dir, "keys.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keys.Close()
+		conf = &tls.Config{Certificates: []tls.Certificate{*cert}, KeyLogWriter: keys}
+		recordArgs, importArgs = append(recordArgs, "--ca-file", pemFile), append(importArgs, "--keylog", keys.Name())
+	}
+	server := startServer(t, s, conf)
 	u, err := url.Parse(server.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	capture, recorded, imported := filepath.Join(dir, "run.pcap"), filepath.Join(dir, "recorded.mcptap"), filepath.Join(dir, "imported.mcptap")
 	stop := tcpdump(t, capture, u.Port())
-	record := startTap(t, "record", "--keep-secrets", "--out", recorded, "--to", server.URL())
+	record := startTap(t, append(recordArgs, "--to", server.URL())...)
 	c.visit(t, record.url)
 	stop() // before record closes what the client has left open
 	if code := record.stop(); code != 0 {
 		t.Fatalf("record ended with %d: %s", code, record.stderr)
 	}
-	if code, _, stderr := run(t, "import", capture, "--keep-secrets", "--all-http", "--strict", "--out", imported); code != 0 {
+	if code, _, stderr := run(t, importArgs...); code != 0 {
 		t.Fatalf("import ended with %d: %s", code, stderr)
 	}
 	if d := diff(endings(readCassette(t, imported)), endings(readCassette(t, recorded))); d != "" {

@@ -27,6 +27,7 @@ type secureWay struct {
 	cipher   *recordCipher
 	secret   []byte // of TLS 1.3: from which the keys at hand were made
 	closed   bool   // close_notify
+	shut     bool   // that was passed on as the end of what this end sends
 	alert    string // the last other one, in words
 	sent     int64
 }
@@ -123,6 +124,10 @@ func (s *secure) record(way int, at time.Time, head, body []byte) {
 		s.handshake(way, body)
 	case recordAlert:
 		w.alerted(body)
+		if w.closed && !w.shut && s.opened {
+			w.shut = true
+			s.emit(way, gotFIN, at, nil)
+		}
 	case recordData:
 		if s.server.alpn == "h2" {
 			s.why = "it speaks HTTP/2"

@@ -73,8 +73,17 @@ func testCertificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// talk has one exchange over TLS, and gives the segments and the key log. bare: the server ends without close_notify.
-func talk(t *testing.T, conf *tls.Config, bare bool) (segments []*wireSegment, keylog string) {
+// How a TLS connection is ended.
+type goodbye uint8
+
+const (
+	notified goodbye = iota // the server sends a close_notify and a FIN
+	bare                    // the server sends a FIN
+	answered                // the server's FIN answers a close_notify of the client, whose FIN comes last
+)
+
+// talk has one exchange over TLS, and gives the segments and the key log.
+func talk(t *testing.T, conf *tls.Config, bye goodbye) (segments []*wireSegment, keylog string) {
 	t.Helper()
 	var keys bytes.Buffer
 	conf.Certificates = []tls.Certificate{testCertificate(t)}
@@ -91,8 +100,11 @@ func talk(t *testing.T, conf *tls.Config, bare bool) (segments []*wireSegment, k
 		if err == nil {
 			_, err = server.Write([]byte(tlsResponse))
 		}
-		if !bare {
+		switch bye {
+		case notified:
 			server.Close()
+		case answered:
+			io.Copy(io.Discard, server)
 		}
 		tap.add(1, "AF", "")
 		b.Close()
@@ -102,7 +114,12 @@ func talk(t *testing.T, conf *tls.Config, bare bool) (segments []*wireSegment, k
 	if _, err := conn.Write([]byte(tlsRequest)); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := io.ReadAll(conn)
+	got := make([]byte, len(tlsResponse))
+	io.ReadFull(conn, got)
+	if bye == answered {
+		conn.CloseWrite()
+	}
+	io.Copy(io.Discard, conn)
 	if err := <-done; err != nil || string(got) != tlsResponse {
 		t.Fatalf("%v, the client got %q", err, got)
 	}
@@ -170,9 +187,9 @@ func TestTLS(t *testing.T) {
 		tests["1.2 "+tls.CipherSuiteName(id)] = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{id}}
 	}
 	for name, conf := range tests {
-		for end, bare := range map[har.Ending]bool{har.EndFIN: false, har.EndNoCloseNotify: true} {
+		for end, bye := range map[har.Ending]goodbye{har.EndFIN: notified, har.EndNoCloseNotify: bare, har.EndClientFIN: answered} {
 			t.Run(name+", "+string(end), func(t *testing.T) {
-				segments, keylog := talk(t, conf, bare)
+				segments, keylog := talk(t, conf, bye)
 				m := &Importer{Keys: keysOf(t, keylog)}
 				got := exchangesOf(t, segments, m)
 				if len(got) != 1 {
@@ -193,7 +210,7 @@ func TestTLS(t *testing.T) {
 func TestTLSWithoutKeys(t *testing.T) {
 	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
 		conf := &tls.Config{MinVersion: version, MaxVersion: version, NextProtos: []string{"http/1.1"}}
-		segments, keylog := talk(t, conf, false)
+		segments, keylog := talk(t, conf, notified)
 		other := strings.NewReplacer("0", "1", "1", "0", "a", "b").Replace(keylog)
 		for how, keys := range map[string]*KeyLog{"none": nil, "other": keysOf(t, other)} {
 			var said []string
@@ -214,7 +231,7 @@ func TestTLSWithoutKeys(t *testing.T) {
 
 // Where a segment is missing nothing behind it can be read, and the exchange says so.
 func TestTLSWithGap(t *testing.T) {
-	segments, keylog := talk(t, &tls.Config{MinVersion: tls.VersionTLS13}, false)
+	segments, keylog := talk(t, &tls.Config{MinVersion: tls.VersionTLS13}, notified)
 	for i, w := range segments[3 : len(segments)-1] {
 		if w.data == "" {
 			continue

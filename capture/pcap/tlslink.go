@@ -84,10 +84,11 @@ func (m *Importer) tls(c *conn, l *link, o *occurrence) {
 		m.pass(l, o)
 	default:
 		s.ended(way, o.kind)
-		if !s.opened {
+		w := &s.ways[way]
+		if !s.opened || o.kind == gotFIN && w.shut { // its close_notify was its end, which the other end may have answered since
 			return
 		}
-		if o.kind == gotFIN && !s.ways[way].closed && s.why == "" {
+		if o.kind == gotFIN && !w.closed && s.why == "" {
 			o.kind = gotBareFIN
 		}
 		m.pass(l, o)

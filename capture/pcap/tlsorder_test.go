@@ -14,7 +14,7 @@ import (
 // were lost nothing is made up.
 func TestTLSInAnyOrder(t *testing.T) {
 	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
-		segments, keylog := talk(t, &tls.Config{MinVersion: version, MaxVersion: version}, false)
+		segments, keylog := talk(t, &tls.Config{MinVersion: version, MaxVersion: version}, notified)
 		for seed := range uint64(400) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			mixed := slices.Clone(segments)
