@@ -64,6 +64,11 @@ func importedFile(t *testing.T, name string) ([]*har.Exchange, *Importer, []stri
 		t.Fatal(err)
 	}
 	defer r.Close()
+	return importedFrom(t, r)
+}
+
+func importedFrom(t *testing.T, r *Reader) ([]*har.Exchange, *Importer, []string) {
+	t.Helper()
 	keys := new(KeyLog)
 	r.Secrets = func(b []byte) { keys.Add(bytes.NewReader(b)) }
 	var cassette bytes.Buffer
