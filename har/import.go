@@ -20,6 +20,7 @@ const maxHAREntry = 256 << 20
 // written from: the lines in its _mcptap count, and a note says where other fields differ. Other HAR has no bytes of the wire: heads
 // are written anew from its fields, bodies stand as their text says, with neither transfer nor content coding, at one instant each,
 // with the note NoteHAR and the ending EndUnknown. So does an entry whose _mcptap breaks the rules of cassettes, and a note says how.
+// A member of another kind than HAR says is taken as missing, and a note names the first one.
 //
 // Before the first entry begin is called with the header that ExportHAR wrote, nil if there is none in front of the entries, and why
 // one that is there is not used. Entries that stand before damage or the end of a cut file are yielded before the error.
@@ -37,7 +38,11 @@ func ImportHAR(r io.Reader, begin func(h *Header, unused error) error, yield fun
 	for n := 1; d.More(); n++ {
 		var e harIn
 		b.left = maxHAREntry
-		if err := d.Decode(&e); err != nil {
+		err := d.Decode(&e)
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) && kind.Field != "" {
+			e.wrong, err = fmt.Sprintf("no %s that can be read: it is %s", kind.Field, article(kind.Value)), nil // all others were read
+		}
+		if err != nil {
 			return fmt.Errorf("entry %d: %w", n, harFault(d, err))
 		}
 		if err := yield(im.exchange(&e)); err != nil {
@@ -58,10 +63,18 @@ func harFault(d *json.Decoder, err error) error {
 		return fmt.Errorf("%w at offset %d", ErrHARCut, d.InputOffset())
 	}
 	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) && kind.Field != "" {
-		err = fmt.Errorf("%s is a %s", kind.Field, kind.Value)
+	if errors.As(err, &kind) {
+		err = fmt.Errorf("got %s in place of an object", article(kind.Value))
 	}
 	return fmt.Errorf("offset %d: want HAR 1.2: %w", d.InputOffset(), err)
+}
+
+// article puts the article before the name of a kind of JSON value.
+func article(kind string) string {
+	if strings.HasPrefix(kind, "array") || strings.HasPrefix(kind, "object") {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 // descend goes into the members of that name, up to the first element of a list, and returns the _mcptap that it passed.
@@ -139,6 +152,8 @@ type (
 		Timings harInTimes `json:"timings"`
 
 		Own json.RawMessage `json:"_mcptap"`
+
+		wrong string // the first member of another kind than it should have
 	}
 	harInSide struct {
 		Method  string     `json:"method"`
@@ -158,7 +173,9 @@ type (
 		Params    []harPair `json:"params"`
 	}
 	harInTimes struct {
-		Send, Wait, Receive float64
+		Send    float64 `json:"send"`
+		Wait    float64 `json:"wait"`
+		Receive float64 `json:"receive"`
 	}
 )
 
@@ -188,6 +205,9 @@ func (e *harIn) exchange() *Exchange {
 			reason = e.Answer.Reason
 		}
 		x.Notes = append(x.Notes, strings.TrimSuffix(NoteHAR+": no response: "+headText(reason), ": "))
+	}
+	if e.wrong != "" {
+		x.Notes = append(x.Notes, NoteHAR+": "+headText(e.wrong))
 	}
 	x.EndOff = len(x.Response.Raw)
 	base := ""

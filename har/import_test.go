@@ -3,6 +3,7 @@ package har
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,9 +96,20 @@ func TestImportHARCut(t *testing.T) {
 	}
 }
 
+// A member of the wrong kind costs no more than itself: the entries behind it are read.
 func TestImportHARNamesTheMember(t *testing.T) {
-	_, err := importedHAR(harStart + `{"request":{"method":"GET","url":"http://a/"},"response":{"status":"204"}}]}}`)
-	if err == nil || !strings.Contains(err.Error(), "want HAR 1.2: response.status is a string") {
+	entry := `{"request":{"method":"GET","url":"http://a/"},"response":{"status":204,"headers":[]}}`
+	for _, tt := range []struct{ from, to, note string }{
+		{`204`, `"204"`, "har: no response.status that can be read: it is a string"},
+		{`[]`, `{}`, "har: no response.headers that can be read: it is an object"},
+		{`,"response"`, `,"timings":{"wait":[1]},"response"`, "har: no timings.wait that can be read: it is an array"},
+	} {
+		got, err := importedHAR(harStart + strings.Replace(entry, tt.from, tt.to, 1) + "," + entry + "]}}")
+		if err != nil || len(got) != 2 || !slices.Contains(got[0].Notes, tt.note) || got[1].Status != 204 || len(got[1].Notes) != 1 {
+			t.Errorf("%s: %d exchanges, %v, %q", tt.to, len(got), err, got[0].Notes)
+		}
+	}
+	if _, err := importedHAR(harStart + "[]]}}"); err == nil || !strings.HasSuffix(err.Error(), "want HAR 1.2: got an array in place of an object") {
 		t.Error(err)
 	}
 }

@@ -22,7 +22,9 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		redact = har.NewRedactor()
 	}
 	n, exact, lacking, replaced := 0, 0, 0, 0
+	begun := false
 	begin := func(from *har.Header, unused error) error {
+		begun = true
 		if unused != nil {
 			notice("%s: %v", name, unused)
 		}
@@ -62,7 +64,7 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 	if failed := (*outputError)(nil); errors.As(readErr, &failed) {
 		return failed.error
 	}
-	if n == 0 && readErr != nil && !errors.Is(readErr, har.ErrHARCut) {
+	if n == 0 && readErr != nil && !(begun && errors.Is(readErr, har.ErrHARCut)) {
 		if file != nil {
 			file.Close()
 			os.Remove(file.Name())
@@ -95,7 +97,7 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 		notice("%s: it has no entries", name)
 	}
 	if lacking > 0 {
-		notice("%s: %s without a response, or without all of a body", name, count(lacking, "exchange"))
+		notice("%s: %s without a response, without all of a body, or without a member that can be read", name, count(lacking, "exchange"))
 	}
 	if o.strict && (readErr != nil || n == 0 || lacking > 0) {
 		return exit(codeFailed)
@@ -103,7 +105,7 @@ func (a *app) importHAR(name string, in io.Reader, o *importOptions) error {
 	return nil
 }
 
-// lacks tells whether a HAR file has not all that passed of an exchange.
+// lacks tells whether a HAR file has not all that passed of an exchange, or not so that it can be read.
 func lacks(x *har.Exchange) bool {
 	return slices.ContainsFunc(x.Notes, func(note string) bool {
 		return strings.HasPrefix(note, har.NoteHAR+": no ") || strings.HasPrefix(note, har.NoteGap+":")
