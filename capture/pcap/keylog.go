@@ -32,6 +32,9 @@ func (k *KeyLog) Add(r io.Reader) error {
 	return lines.Err()
 }
 
+// Empty tells whether there is no secret in it.
+func (k *KeyLog) Empty() bool { return k == nil || len(k.secrets) == 0 }
+
 func (k *KeyLog) line(b []byte) {
 	parts := bytes.Fields(b)
 	if len(parts) != 3 || b[0] == '#' || len(parts[1]) != 64 || len(parts[2]) > 256 || len(k.secrets) >= maxKeys {

@@ -2,6 +2,7 @@ package pcap
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -114,16 +115,35 @@ func (c *Reader) unpack() error {
 			return &DamageError{Want: "a gzip member", Got: err.Error()}
 		}
 		c.closer = func() { z.Close() }
-		c.src = newSource(z)
+		c.src = newSource(&unpacker{z: z, from: c.src, name: "gzip"})
 	case len(head) == 4 && binary.LittleEndian.Uint32(head) == 0xFD2FB528:
 		z, err := zstd.NewReader(c.src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return &DamageError{Want: "a zstd frame", Got: err.Error()}
 		}
 		c.closer = z.Close
-		c.src = newSource(z)
+		c.src = newSource(&unpacker{z: z, from: c.src, name: "zstd"})
 	}
 	return nil
+}
+
+// An unpacker gives what a decompressor does. What that cannot unpack is damage of the capture; a failure of what it reads from is
+// none.
+type unpacker struct {
+	z    io.Reader
+	from *source
+	name string
+	n    int64 // bytes that it gave
+}
+
+func (u *unpacker) Read(p []byte) (int, error) {
+	n, err := u.z.Read(p)
+	u.n += int64(n)
+	switch {
+	case err == nil, err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF), u.from.err != nil && u.from.err != io.EOF:
+		return n, err
+	}
+	return n, &DamageError{Offset: u.n, Want: "intact " + u.name, Got: err.Error()}
 }
 
 // Next reads the next packet into p. It gives io.EOF at the end, and a *DamageError where the file was cut or is damaged.

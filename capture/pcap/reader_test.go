@@ -234,6 +234,10 @@ func TestReaderFailure(t *testing.T) {
 	if err := c.Next(p); !errors.Is(err, broken) {
 		t.Errorf("got %v, want the reader's own error", err)
 	}
+	packed, _ := io.ReadAll(gzipped(file))
+	if _, err := NewReader(io.MultiReader(bytes.NewReader(packed[:len(packed)/2]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		t.Errorf("in gzip: got %v, want the reader's own error", err)
+	}
 }
 
 func FuzzReader(f *testing.F) {

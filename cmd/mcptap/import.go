@@ -136,6 +136,9 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 	defer boundMemory()()
 	r.Secrets = func(b []byte) { _ = keys.Add(bytes.NewReader(b)) }
 	notice := a.noticeUnless(o.quiet)
+	if o.keylog != "" && keys.Empty() {
+		notice("%s: no TLS secrets are in it; want lines of an NSS key log (SSLKEYLOGFILE)", o.keylog)
+	}
 	filter, err := o.filter()
 	if err != nil {
 		return err

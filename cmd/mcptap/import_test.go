@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"io"
 	"os"
@@ -137,66 +136,6 @@ func TestImportSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What is no capture is named for what it is, with what to do instead, and leaves no file.
-func TestImportOfOtherFiles(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.Mkdir("folder", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	whole := capturedBytes("")
-	write := func(name string, data []byte) {
-		t.Helper()
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	z.Write(whole)
-	z.Close()
-	write("a.pcap", whole)
-	mcptap(t, nil, "import", "a.pcap", "--out", "recording", "-q")
-	mcptap(t, nil, "share", "recording", "--out", "shared.zip")
-	for name, data := range map[string]string{
-		"empty": "", "json": `{"a":1}`, "list": " [1,2]", "text": "hello, caf\u00e9\n", "binary": "\x01\x02\x03\x04\x05",
-		"short": string(whole[:10]), "cut": packed.String()[:packed.Len()/2], "stub": packed.String()[:5],
-	} {
-		write(name, []byte(data))
-	}
-	for _, tt := range []struct {
-		name string
-		code int
-		want []string
-	}{
-		{"empty", 2, []string{"empty: the file is empty", "want pcap, pcapng or HAR 1.2"}},
-		{"json", 2, []string{"json: JSON, but no HAR log", "show, analyze and replay"}},
-		{"list", 2, []string{"list: JSON, but no HAR log"}},
-		{"text", 2, []string{"text: a text without a recording in it", "mcptap share --text"}},
-		{"binary", 2, []string{"binary: no capture: it begins with 01 02 03 04", "want pcap, pcapng or HAR 1.2"}},
-		{"short", 2, []string{"short: the capture was cut at offset 0, inside the file header"}},
-		{"stub", 2, []string{"stub: the capture was cut at offset 0, inside the header of gzip"}},
-		{"cut", 1, []string{"cut: the capture was cut at offset "}},
-		{"folder", 2, []string{"folder: it is a folder", "name a file in it"}},
-		{"recording", 0, []string{"recording: a recording with 1 exchange, which show, analyze and replay read as it is"}},
-		{"shared.zip", 0, []string{"shared.zip: a recording with 1 exchange, which show, analyze and replay read as it is"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			code, stdout, stderr := mcptap(t, nil, "import", tt.name, "--strict", "--out", tt.name+".out")
-			if code != tt.code || stdout != "" {
-				t.Errorf("exit %d, want %d; stdout %q", code, tt.code, stdout)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(stderr, want) {
-					t.Errorf("want %q in %s", want, stderr)
-				}
-			}
-			if left, _ := filepath.Glob(tt.name + ".out"); (left != nil) != (code != 2) {
-				t.Errorf("files left: %q", left)
-			}
-		})
-	}
-}
-
 // --strict of a HAR file: something is there, and nothing of it is missing.
 func TestImportHARStrict(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -211,7 +150,7 @@ func TestImportHARStrict(t *testing.T) {
 	}{
 		{"whole", head + entry(`,"response":{"status":200,"content":{"text":"{}"}}`) + tail, 0, "1 exchange from a HAR file"},
 		{"empty", head + tail, 1, "it has no entries"},
-		{"no response", head + entry("") + tail, 1, "1 exchange without a response, or without all of a body"},
+		{"no response", head + entry("") + tail, 1, "1 exchange without a response, without all of a body"},
 		{"response that never came", head + entry(`,"response":{"status":0,"_error":"net::ERR_ABORTED"}`) + tail, 1, "1 exchange without a response"},
 		{"body that was left out", head + entry(`,"response":{"status":200,"content":{"size":5}}`) + tail, 1, "1 exchange without a response"},
 		{"cut", head + entry(""), 1, "the HAR file was cut at offset"},
@@ -355,6 +294,9 @@ func TestImportKeylog(t *testing.T) {
 		args := append([]string{"import", "-", "--dry-run"}, tt.args...)
 		if code := run(args, bytes.NewReader(capturedBytes("")), &stderr, &stderr, []string{tt.env}); code != tt.code {
 			t.Errorf("%s: exit %d, want %d: %s", tt.name, code, tt.code, &stderr)
+		}
+		if said := strings.Contains(stderr.String(), "keys: no TLS secrets are in it"); said != (tt.name == "there") {
+			t.Errorf("%s: %s", tt.name, &stderr)
 		}
 	}
 }

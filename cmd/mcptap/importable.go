@@ -21,7 +21,12 @@ func unpacked(r io.Reader) (in io.Reader, head []byte, closer func(), err error)
 		return nil, nil, nil, err
 	}
 	b := bufio.NewReaderSize(u, 64<<10)
-	if _, err := b.Peek(4); err != nil && err != io.EOF {
+	switch _, err := b.Peek(4); {
+	case err == nil, err == io.EOF:
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		closer()
+		return nil, nil, nil, &pcap.DamageError{Want: "what is compressed", Cut: true}
+	default:
 		closer()
 		return nil, nil, nil, err
 	}
