@@ -58,13 +58,21 @@ func (l *leg) write(p []byte) (gone bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, err = l.conn.Write(p)
-	if err != nil && har.ReadEnding(err) != har.EndStopped && l.reset == noReset {
-		l.reset = plainReset
-		if errors.Is(err, syscall.EPIPE) {
-			l.reset = resetBehind
-		}
+	if err != nil && har.ReadEnding(err) != har.EndStopped {
+		l.met(err)
 	}
 	return l.reset != noReset, err
+}
+
+// met notes the reset that a write has met. mu is held.
+func (l *leg) met(err error) {
+	switch {
+	case l.reset != noReset:
+	case errors.Is(err, syscall.EPIPE):
+		l.reset = resetBehind
+	default:
+		l.reset = plainReset
+	}
 }
 
 // ending names what a failed read says of the peer.
@@ -86,8 +94,12 @@ func (l *leg) ending(err error) har.Ending {
 
 // closeWrite ends what we send: over TLS with a close_notify unless the side whose ending this mirrors sent none.
 func (l *leg) closeWrite(mirrors har.Ending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if t, ok := l.conn.(*tls.Conn); ok && mirrors != har.EndNoCloseNotify {
-		t.CloseWrite()
+		if err := t.CloseWrite(); errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			l.met(err)
+		}
 	}
 	if half, ok := l.sock.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()

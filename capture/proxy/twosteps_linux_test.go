@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"crypto/tls"
 	"io"
 	"slices"
@@ -84,5 +85,30 @@ func TestTLSClientClosesWhileTheDoorDoes(t *testing.T) {
 	stop()
 	if got, want := w.endings(1), []string{"request fin", "request rst", "capture-stopped"}; !slices.Equal(got, want) {
 		t.Errorf("endings %q, want %q", got, want)
+	}
+}
+
+// A client's reset may meet the close_notify that it is sent: nothing else on the socket tells of it then.
+func TestCloseNotifyMeetsTheReset(t *testing.T) {
+	o := newOrigin(t, "https", false)
+	sock := dial(t, o.Addr().String())
+	client := tls.Client(sock, &tls.Config{RootCAs: o.pool, ServerName: "127.0.0.1"})
+	client.SetDeadline(time.Now().Add(patience))
+	shaken := make(chan error, 1)
+	go func() { shaken <- client.Handshake() }()
+	c, err := o.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{o.cert}})
+	if err := cmp.Or(conn.Handshake(), <-shaken); err != nil {
+		t.Fatal(err)
+	}
+	l := &leg{conn: conn, sock: c}
+	har.Reset(sock, 0)
+	await(t, "the reset does not arrive", func() bool { return har.Gone(c) })
+	l.closeWrite(har.EndFIN)
+	if !l.wasReset() {
+		t.Error("the reset is lost")
 	}
 }
