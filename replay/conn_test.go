@@ -92,6 +92,17 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
+// A request for a tunnel that was not opened went to the proxy: clients of the replay do not make it.
+func TestTunnelsAreNotMissing(t *testing.T) {
+	tunnel := taped(1, "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n", har.EndUnknown)
+	tunnel.Notes = []string{har.NoteTunnel + ": not in --only"}
+	p := &Player{Exchanges: []*har.Exchange{tunnel, taped(2, post(call("1", "ping", "{}")), har.EndKeep, ok(result("1", "1")))}}
+	play(t, p)
+	if r := p.Result(); len(r.Unserved) != 1 || r.Unserved[0].N != 2 {
+		t.Errorf("not asked for: %d exchanges", len(r.Unserved))
+	}
+}
+
 // Bytes that are no HTTP request are answered by what was recorded for such bytes.
 func TestNotHTTP(t *testing.T) {
 	hello := "\x16\x03\x01\x00\x05hello"

@@ -90,10 +90,10 @@ type Patch struct {
 
 // A Result is what became of a replay.
 type Result struct {
-	Served   int    // answers, those that came again included
-	Repeated int    // of these, the ones that came again
-	Misses   []Miss // at most the first 1000
-	Unserved []*har.Exchange
+	Served   int             // answers, those that came again included
+	Repeated int             // of these, the ones that came again
+	Misses   []Miss          // at most the first 1000
+	Unserved []*har.Exchange // but for requests for tunnels that were not opened, which no client of the server makes
 	Patches  []Patch
 	Faults   []FaultUse // at most the first 1000
 	Unused   []Fault    // those that met no request
@@ -260,7 +260,7 @@ func (p *Player) Result() Result {
 	out := p.result
 	out.Misses, out.Patches = slices.Clone(out.Misses), slices.Clone(out.Patches)
 	for _, r := range ix.all {
-		if !r.taken && !r.disturbed {
+		if !r.taken && !r.disturbed && !r.tunnel {
 			out.Unserved = append(out.Unserved, r.x)
 		}
 	}

@@ -26,6 +26,7 @@ type recording struct {
 	streams  bool          // a GET that asks for an event stream
 	length   string        // how the request's length is said, for requests that are known by their head alone
 	refused  bool          // the server was never reached: the connection is reset
+	tunnel   bool          // a CONNECT whose tunnel was not opened: a client of the server does not ask for it
 	short    bool          // a fault ends it before its end
 	greeted  bool          // its first bytes were sent when a connection opened
 
@@ -50,6 +51,7 @@ func newRecording(x *har.Exchange, known *asks) *recording {
 	r := &recording{x: x, end: len(x.Evidence()), reqEnd: len(x.Request.Raw)}
 	r.seen = r.end
 	for _, n := range x.Notes {
+		r.tunnel = r.tunnel || strings.HasPrefix(n, har.NoteTunnel+":")
 		r.refused = r.refused || strings.HasPrefix(n, har.NoteUpstream+":") && r.end == 0
 	}
 	m, _ := wire.ParseRequest(x.Request.Raw)

@@ -53,17 +53,17 @@ type Forward struct {
 	proxy *goproxy.ProxyHttpServer
 	sign  func(host string, ctx *goproxy.ProxyCtx) (*tls.Config, error)
 
-	mu     sync.Mutex // guards what follows
-	closed map[string]bool
+	mu    sync.Mutex // guards what follows
+	hosts map[string]hostKind
 }
 
-// maxClosed is how many hosts are remembered whose tunnels cannot be opened.
-const maxClosed = 1000
+// maxHosts is of how many hosts it is remembered whether clients take our certificate.
+const maxHosts = 1000
 
 func (f *Forward) init() {
 	f.once.Do(func() {
 		f.hall.open(door{record: f.Record, offer: f.Offer, now: f.Now, times: f.times}, f.Conns, f.Notice)
-		f.closed = map[string]bool{}
+		f.hosts = map[string]hostKind{}
 		f.proxy = goproxy.NewProxyHttpServer()
 		f.proxy.Logger = log.New(io.Discard, "", 0)
 		f.proxy.CertStore = &leaves{now: f.hall.now, made: map[string]*tls.Certificate{}}

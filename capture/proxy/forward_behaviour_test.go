@@ -389,6 +389,65 @@ func TestPassthrough(t *testing.T) {
 	}
 }
 
+// A client that leaves in the middle of a handshake says nothing of a certificate that others take; one that sends an alert does.
+func TestPassthroughAfterAClientThatLeft(t *testing.T) {
+	ca, o := authority(t), newOrigin(t, "https", false)
+	d := forwardDoor(t, &Forward{CA: ca, TLS: o.trust(), Passthrough: true})
+	go o.echo([]string{"http/1.1"})
+	opens := func() {
+		t.Helper()
+		c := o.through(t, ca, d.addr).conn.(*tls.Conn)
+		if err := c.Handshake(); err != nil {
+			t.Fatalf("the tunnel is not opened: %v", err)
+		}
+		io.WriteString(c, ask)
+		if _, err := io.ReadFull(c, make([]byte, len(ask))); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	leaves := func(conf *tls.Config, early bool) {
+		t.Helper()
+		sock := dial(t, d.addr)
+		connectTo(t, sock, o.Addr().String())
+		var through net.Conn = sock
+		if early {
+			through = &mute{Conn: sock}
+		}
+		if tls.Client(through, conf).Handshake() == nil {
+			t.Fatal("the client trusts us")
+		}
+		if early {
+			sock.(*net.TCPConn).CloseWrite()
+		}
+		io.Copy(io.Discard, sock)
+	}
+	opens()
+	none := &tls.Config{ServerName: "127.0.0.1", RootCAs: x509.NewCertPool()}
+	leaves(none, true)
+	opens()
+	leaves(none, false)
+	if c := o.through(t, ca, d.addr).conn.(*tls.Conn); c.Handshake() == nil {
+		t.Error("behind a refusal the tunnel is opened")
+	}
+	d.stop()
+	d.has(t, "a client left during the TLS handshake for 127.0.0.1")
+}
+
+// A mute connection sends one message and no more, alerts not either.
+type mute struct {
+	net.Conn
+	said bool
+}
+
+func (m *mute) Write(p []byte) (int, error) {
+	if m.said {
+		return len(p), nil
+	}
+	m.said = true
+	return m.Conn.Write(p)
+}
+
 // echo takes connections and sends back what they send, over TLS.
 func (o *origin) echo(protocols []string) {
 	for {

@@ -109,6 +109,7 @@ func (v *visit) intercept(sock net.Conn, ctx *goproxy.ProxyCtx) {
 		v.tape.Saw(v.opened(v.to.Host, originOf(v.to)))
 		v.f.hall.turnAway(conn, v.id, v.tape, f)
 	default:
+		v.f.take(v.host)
 		v.tape.Saw(v.opened(v.to.Host, originOf(v.to)))
 		v.f.hall.relay(v.relay(client, m.server, v.tape, headEditor{}))
 	}
@@ -172,6 +173,9 @@ func (m *meeting) clientFailed(err error) {
 	case m.err != nil:
 		f := explain(m.to.Host, m.err)
 		why, note = f.words, f.note
+	case m.odd == "" && withoutAlert(err) && m.f.isTaken(m.host):
+		why = "a client left during the TLS handshake for " + m.host
+		note = har.NoteTunnel + ": " + why
 	case m.odd == "":
 		what := fmt.Sprintf("the client did not take our certificate for %s (%v)", m.host, err)
 		why, note = what+": it must trust mcptap's CA, see mcptap ca install-hint", har.NoteTunnel+": "+what
@@ -188,17 +192,42 @@ func (m *meeting) clientFailed(err error) {
 	m.tape.Hand()
 }
 
-// isClosed tells whether tunnels to the host cannot be opened.
-func (f *Forward) isClosed(host string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.closed[host]
+// withoutAlert tells whether a handshake ended without the other side saying why (RFC 8446 section 6): it left, or does not say
+// that it does not trust.
+func withoutAlert(err error) bool {
+	var said *net.OpError
+	return !errors.As(err, &said) || said.Op != "remote error"
 }
 
-func (f *Forward) close(host string) {
+// A hostKind is what is known of how clients take our certificate for a host.
+type hostKind uint8
+
+const (
+	_          hostKind = iota
+	hostTaken           // some client took it
+	hostClosed          // one did not: with Passthrough, tunnels to it are not opened any more
+)
+
+// isTaken tells whether a client has taken our certificate for the host, and none refused it.
+func (f *Forward) isTaken(host string) bool { return f.known(host) == hostTaken }
+
+// isClosed tells whether tunnels to the host cannot be opened.
+func (f *Forward) isClosed(host string) bool { return f.known(host) == hostClosed }
+
+func (f *Forward) known(host string) hostKind {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.closed) < maxClosed {
-		f.closed[host] = true
+	return f.hosts[host]
+}
+
+func (f *Forward) take(host string)  { f.learn(host, hostTaken) }
+func (f *Forward) close(host string) { f.learn(host, hostClosed) }
+
+// learn keeps what was seen of the host, for as many as there is room for. What is closed stays closed.
+func (f *Forward) learn(host string, kind hostKind) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, is := f.hosts[host]; is || len(f.hosts) < maxHosts {
+		f.hosts[host] = max(f.hosts[host], kind)
 	}
 }
