@@ -12,13 +12,17 @@ import (
 // create makes a new file for writing. An existing one is never overwritten.
 func create(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if folder := filepath.Dir(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, &trouble{fmt.Errorf("%s: there is no folder %s", name, folder), "make the folder first: mkdir -p " + folder}
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			err = fileTrouble(name, err)
+		}
+		return f, err
 	}
-	if err != nil {
-		return nil, fileTrouble(name, err)
+	folder := filepath.Dir(name)
+	if st, e := os.Stat(folder); e == nil && st.IsDir() {
+		return nil, &trouble{fmt.Errorf("%s: no file can be made in %s", name, folder), "name a file in another folder"}
 	}
-	return f, nil
+	return nil, &trouble{fmt.Errorf("%s: there is no folder %s", name, folder), "make the folder first: mkdir -p " + folder}
 }
 
 // createCassette makes the file that --out names, or without a name mcptap-YYYYMMDD-HHMMSS.mcptap in the current folder,

@@ -107,11 +107,7 @@ func (a *app) record(c *cobra.Command, o *recordOptions) error {
 	if err != nil {
 		return err
 	}
-	trust, err := o.trust()
-	if err != nil {
-		return err
-	}
-	dial, err := o.dialer(c)
+	trust, dial, err := o.reach(c)
 	if err != nil {
 		return err
 	}

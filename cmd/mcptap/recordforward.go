@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/url"
@@ -50,8 +51,16 @@ func (o *recordOptions) checkDoor(c *cobra.Command) error {
 	return nil
 }
 
-// dialer is the way to servers, nil for the straight one.
-func (o *recordOptions) dialer(c *cobra.Command) (proxy.Dialer, error) {
+// reach is whom to trust as a server, and the way there, nil for the straight one.
+func (o *recordOptions) reach(c *cobra.Command) (trust *tls.Config, dial proxy.Dialer, err error) {
+	if trust, err = o.trust(); err == nil {
+		dial, err = o.dialer(c, trust)
+	}
+	return trust, dial, err
+}
+
+// dialer is the way to servers, nil for the straight one. trust is for a proxy that is reached over TLS.
+func (o *recordOptions) dialer(c *cobra.Command, trust *tls.Config) (proxy.Dialer, error) {
 	if o.via == "" {
 		for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 			if o.app.getenv(name) != "" {
@@ -69,10 +78,6 @@ func (o *recordOptions) dialer(c *cobra.Command) (proxy.Dialer, error) {
 	if noProxy == "" {
 		noProxy = o.app.getenv("no_proxy")
 	}
-	trust, err := o.trust()
-	if err != nil {
-		return nil, err
-	}
 	dial, err := proxy.Via(u, noProxy, trust)
 	if err != nil {
 		return nil, usage(c, "--via %s: %v", safeURL(u), err)
@@ -82,15 +87,11 @@ func (o *recordOptions) dialer(c *cobra.Command) (proxy.Dialer, error) {
 
 // recordForward runs one recording of the forward door.
 func (a *app) recordForward(c *cobra.Command, o *recordOptions) error {
-	trust, err := o.trust()
+	trust, dial, err := o.reach(c)
 	if err != nil {
 		return err
 	}
 	ca, err := a.authority()
-	if err != nil {
-		return err
-	}
-	dial, err := o.dialer(c)
 	if err != nil {
 		return err
 	}

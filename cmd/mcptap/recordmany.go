@@ -66,11 +66,7 @@ func (a *app) recordMany(c *cobra.Command, o *recordOptions) error {
 	if err != nil || port != "0" && len(servers) > 1 {
 		return usage(c, "--listen %s: several servers want port 0, a free one for each", o.listen)
 	}
-	trust, err := o.trust()
-	if err != nil {
-		return err
-	}
-	dial, err := o.dialer(c)
+	trust, dial, err := o.reach(c)
 	if err != nil {
 		return err
 	}
