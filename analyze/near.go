@@ -41,7 +41,9 @@ func Near(name string, names []string) []string {
 		}
 		found = append(found, candidate{n, far})
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(len(a.name), len(b.name)))
+	})
 	var near []string
 	for _, c := range found[:min(len(found), 3)] {
 		near = append(near, c.name)

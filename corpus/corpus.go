@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcptap/mcptap/analyze"
 	"github.com/mcptap/mcptap/har"
 )
 
@@ -95,48 +96,15 @@ func unknown(name string) error {
 	return fmt.Errorf("no case is named %q; did you mean %s?", name, strings.Join(near, ", "))
 }
 
-// nearest returns at most five names, the best first: those that differ in few letters, and those that contain the name
-// or are of that row.
+// nearest returns at most five names that may be meant by name, the best first: those like it, then those of that row.
 func nearest(name string, cases []har.Case) []string {
-	type match struct {
-		name  string
-		edits int
-	}
-	var found []match
+	var names, ofRow []string
 	for _, c := range cases {
-		edits := distance(name, c.Name)
-		switch {
-		case edits <= 1+len(name)/4:
-			found = append(found, match{c.Name, edits})
-		case len(name) > 2 && strings.Contains(c.Name, name), strings.EqualFold(c.Row, name):
-			found = append(found, match{c.Name, len(name) + edits})
+		names = append(names, c.Name)
+		if strings.EqualFold(c.Row, name) {
+			ofRow = append(ofRow, c.Name)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b match) int { return a.edits - b.edits })
-	var names []string
-	for _, m := range found[:min(5, len(found))] {
-		names = append(names, m.name)
-	}
-	return names
-}
-
-// distance is the number of letters to insert, delete or replace to make a of b (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	near := append(analyze.Near(name, names), ofRow...)
+	return near[:min(5, len(near))]
 }
