@@ -130,19 +130,10 @@ func isReplacedNumber(t []byte) bool {
 	return true
 }
 
-// pseudonym gives what stands for session n instead of id. It has the length of id and keeps the characters of id that
-// are spelled differently in URLs and in JSON, so that it can be encoded as the id was.
+// pseudonym gives what stands for session n instead of id. It has the length of id and keeps the characters that are not
+// marked.
 func pseudonym(id string, n int) string {
-	free := 0
-	for i := range len(id) {
-		if class[id[i]]&plainChar != 0 {
-			free++
-		}
-	}
-	mark := func(c byte) bool { return class[c]&plainChar != 0 }
-	if free < valueLeast {
-		free, mark = len(id), func(byte) bool { return true }
-	}
+	mark, free := marked(id)
 	name := sessionName(free, n, allDigits(id))
 	out := []byte(id)
 	for i := range out {
@@ -151,6 +142,32 @@ func pseudonym(id string, n int) string {
 		}
 	}
 	return string(out)
+}
+
+// visibleLeast is in how many characters a session can still be told from others.
+const visibleLeast = 4
+
+// marked gives the characters of a session id that its pseudonym replaces, and how many these are: those that are spelled alike in
+// URLs and in JSON, so that the pseudonym can be encoded as the id was. If they are too few, those that a session id may have
+// (0x21 to 0x7E, specification 2025-11-25, Transports), so that a pseudonym is as sound as the id was; or else all.
+func marked(id string) (mark func(c byte) bool, free int) {
+	count := func(mark func(c byte) bool) (n int) {
+		for i := range len(id) {
+			if mark(id[i]) {
+				n++
+			}
+		}
+		return n
+	}
+	plain := func(c byte) bool { return class[c]&plainChar != 0 }
+	if n := count(plain); n >= valueLeast {
+		return plain, n
+	}
+	visible := func(c byte) bool { return c > ' ' && c < 0x7f }
+	if n := count(visible); n >= visibleLeast {
+		return visible, n
+	}
+	return func(byte) bool { return true }, len(id)
 }
 
 // sessionName is `session-N` in size characters: filled up with x, or with the word cut where there is no room for it. For
@@ -182,13 +199,11 @@ func isPseudonym(id []byte) bool {
 		return false
 	}
 	var plain []byte
+	mark, _ := marked(string(id))
 	for _, c := range id {
-		if class[c]&plainChar != 0 {
+		if mark(c) {
 			plain = append(plain, c)
 		}
-	}
-	if len(plain) < valueLeast {
-		plain = id
 	}
 	digits := bytes.TrimRight(plain, "x")
 	if allDigits(string(id)) {

@@ -108,6 +108,8 @@ func TestPseudonym(t *testing.T) {
 		{"12345678", 12, "90000012"},
 		{"ab/cd/ef/gh", 3, "se/ss/io/-3"},
 		{"//////abcd", 3, "session-3x"},
+		{"abc def \xe9", 1, "ses s-1 \xe9"},
+		{"\x01\x02\x03\x04\x05\x06\x07z", 1, "sessio-1"},
 	} {
 		got := pseudonym(tt.id, tt.n)
 		if got != tt.want {
