@@ -254,7 +254,11 @@ func (v *visit) plain(asked target) {
 		return
 	}
 	sock, err := h.dial(v.f.Dial, to.Host)
-	if err == nil && h.isOurs(sock.RemoteAddr()) {
+	switch {
+	case h.ctx.Err() != nil:
+		v.leave(sock)
+		return
+	case err == nil && h.isOurs(sock.RemoteAddr()):
 		sock.Close()
 		v.decline(originOf(to), noteUnreachable, notUsable, to.Host+" is this proxy itself")
 		return
@@ -276,6 +280,14 @@ func (v *visit) plain(asked target) {
 		h.notice(fmt.Sprintf("a request for %s on a connection to %s was answered with 421: one origin per connection", other, asked.authority))
 	}
 	h.relay(x)
+}
+
+// leave ends the visit without a word: the door is closing, which says nothing of the server. sock may be nil.
+func (v *visit) leave(sock net.Conn) {
+	v.sock.Close()
+	if sock != nil {
+		sock.Close()
+	}
 }
 
 // relay makes the relay of the visit, which Close ends from now on.

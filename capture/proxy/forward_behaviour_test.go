@@ -448,6 +448,55 @@ func (m *mute) Write(p []byte) (int, error) {
 	return m.Conn.Write(p)
 }
 
+// What a door was about to do when it was closed says nothing of the server.
+func TestCloseBlamesNoServer(t *testing.T) {
+	ca, o := authority(t), newOrigin(t, "https", false)
+	for _, tt := range []struct {
+		name, request string
+		hangs         bool // the way to the server, not the server
+	}{
+		{"connecting for a tunnel", "CONNECT %s HTTP/1.1\r\n\r\n", true},
+		{"connecting for a request", "GET http://%s/ HTTP/1.1\r\n\r\n", true},
+		{"handshake with the server", "CONNECT %s HTTP/1.1\r\n\r\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked := make(chan struct{})
+			f := &Forward{CA: ca, TLS: o.trust()}
+			if tt.hangs {
+				f.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+					close(asked)
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+			}
+			d := forwardDoor(t, f)
+			sock := dial(t, d.addr)
+			if tt.hangs {
+				fmt.Fprintf(sock, tt.request, o.Addr())
+			} else {
+				connectTo(t, sock, o.Addr().String())
+				go tls.Client(sock, &tls.Config{RootCAs: ca.pool(), ServerName: "127.0.0.1"}).Handshake()
+				go func() {
+					c, err := o.Accept()
+					if err == nil {
+						io.ReadFull(c, make([]byte, 1))
+						close(asked)
+						io.Copy(io.Discard, c)
+					}
+				}()
+			}
+			<-asked
+			d.stop()
+			if ends := d.endings(1); len(ends) > 0 {
+				t.Errorf("endings %q, want none", ends)
+			}
+			if len(d.words) > 0 {
+				t.Errorf("said %q", d.words)
+			}
+		})
+	}
+}
+
 // echo takes connections and sends back what they send, over TLS.
 func (o *origin) echo(protocols []string) {
 	for {

@@ -20,6 +20,9 @@ func (v *visit) tunnel(ctx *goproxy.ProxyCtx) {
 	h := &v.f.hall
 	sock, err := h.dial(v.f.Dial, v.to.Host)
 	switch {
+	case h.ctx.Err() != nil:
+		v.leave(sock)
+		return
 	case err != nil:
 		f := explain(v.to.Host, err)
 		v.decline(originOf(v.to), f.note, notReachable, f.words)
@@ -94,9 +97,8 @@ func (v *visit) intercept(sock net.Conn, ctx *goproxy.ProxyCtx) {
 	err := conn.HandshakeContext(limit)
 	client := &leg{conn: conn, sock: v.sock, floor: floor}
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		v.sock.Close()
-		sock.Close()
+	case v.f.hall.ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+		v.leave(sock)
 	case m.unread != "":
 		m.goUnread()
 	case !m.try.isOn():
