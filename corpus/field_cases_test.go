@@ -40,12 +40,13 @@ type fieldExchange struct {
 	Response fieldAnswer
 }
 
-// A fieldAnswer has a body, or what it is written in: Chunks or Events, one chunk each. Over stdio Body is all.
+// A fieldAnswer has a body, or what it is written in: Chunks or Events, one chunk each. Over stdio Body is all; a body that
+// is said to be chunked is written as it is.
 type fieldAnswer struct {
 	Status     int // 0: nothing comes
 	Reason     string
 	Headers    [][2]string
-	Body       string
+	Body       chunkText
 	Chunks     []chunkText
 	Events     []chunkText
 	Delays     []int  // in milliseconds, before each event
@@ -183,8 +184,8 @@ func (r fieldAnswer) answer(s *scene) answer {
 		a.wire = append(a.wire, p)
 	}
 	switch chunked := r.has("Transfer-Encoding", "chunked"); {
-	case !chunked:
-		a.wire[0].bytes += r.Body
+	case !chunked, r.Body != "":
+		a.wire[0].bytes += string(r.Body)
 	case r.End == "complete":
 		a.wire = append(a.wire, piece{bytes: "0\r\n\r\n"})
 	}
@@ -217,7 +218,7 @@ func (c fieldCase) playLines(s *scene) {
 		if x.Response.NewProcess {
 			s.spawn("demo-server")
 		}
-		ask, say := x.Request.Body, x.Response.Body
+		ask, say := x.Request.Body, string(x.Response.Body)
 		asked, said := har.RequestIDs([]byte(ask)), har.ReplyIDs([]byte(say))
 		s.speaks(ask, say, len(said) > 0 && slices.Contains(asked, said[0]), time.Duration(x.Response.Wait)*time.Millisecond)
 	}
