@@ -122,7 +122,7 @@ func (a *app) importFrom(name string, f io.ReadCloser, o *importOptions) error {
 		return a.importHAR(name, in, o)
 	}
 	if !pcap.IsCapture(head) && hasCassette(head) {
-		return a.importText(name, in, head[0] == '{', o)
+		return a.importText(name, in, bytes.HasPrefix(head, []byte(cassetteStart)), o)
 	}
 	keys, err := a.keylog(o.keylog)
 	if err != nil {

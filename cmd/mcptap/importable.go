@@ -20,7 +20,7 @@ func unpacked(r io.Reader) (in io.Reader, head []byte, closer func(), err error)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	b := bufio.NewReaderSize(u, 64<<10)
+	b := bufio.NewReaderSize(u, textStart)
 	switch _, err := b.Peek(4); {
 	case err == nil, err == io.EOF:
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -31,14 +31,14 @@ func unpacked(r io.Reader) (in io.Reader, head []byte, closer func(), err error)
 		return nil, nil, nil, err
 	}
 	head, _ = b.Peek(b.Buffered())
-	if !pcap.IsCapture(head) && len(head) > 0 && head[0] != '{' {
+	if mayBeText(head) {
 		head, _ = b.Peek(textStart)
 	}
 	return b, head, closer, nil
 }
 
 // textStart is how much of a text is looked at for the beginning of a recording.
-const textStart = 64 << 10
+const textStart = 256 << 10
 
 // looksLikeHAR tells whether a file that begins so is a HAR log rather than a cassette.
 func looksLikeHAR(head []byte) bool {
@@ -48,10 +48,16 @@ func looksLikeHAR(head []byte) bool {
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"log"`))
 }
 
-// isTextStart tells whether a file that begins so may be a text rather than a cassette, a HAR file, a capture or anything packed.
-func isTextStart(c byte) bool {
-	return c != '{' && (c >= ' ' && c < 0x7f || c >= 0xC2 || c == '\n' || c == '\r' || c == '\t') && c != 0xD4 && c != 0x28
+// mayBeText tells whether a file that begins so may be a text rather than a cassette, a capture or anything packed.
+func mayBeText(head []byte) bool {
+	if len(head) == 0 || pcap.IsCapture(head) || bytes.HasPrefix(head, []byte(cassetteStart)) || bytes.HasPrefix(head, []byte(zstdMagic)) {
+		return false
+	}
+	c := head[0]
+	return c >= ' ' && c < 0x7f || c >= 0xC2 || c == '\n' || c == '\r' || c == '\t'
 }
+
+const zstdMagic = "\x28\xB5\x2F\xFD"
 
 // notCapture is the error for a file that is none of what can be imported, and begins with head.
 func notCapture(name string, head []byte, err error) error {
@@ -87,7 +93,7 @@ func (a *app) converted(name string, r io.Reader) (f io.ReadCloser, in io.Reader
 	b := bufio.NewReaderSize(r, textStart)
 	b.Peek(4)
 	start, _ := b.Peek(b.Buffered())
-	if len(start) > 0 && isTextStart(start[0]) {
+	if mayBeText(start) {
 		start, _ = b.Peek(textStart)
 	}
 	_, head, closer, err := unpacked(bytes.NewReader(start))
@@ -95,7 +101,7 @@ func (a *app) converted(name string, r io.Reader) (f io.ReadCloser, in io.Reader
 		return nil, b, nil
 	}
 	isHAR, isCapture := looksLikeHAR(head), pcap.IsCapture(head)
-	isText := !isCapture && len(start) > 0 && isTextStart(start[0]) && hasCassette(head)
+	isText := !isHAR && mayBeText(start) && hasCassette(head)
 	closer()
 	if !isHAR && !isCapture && !isText {
 		return nil, b, nil

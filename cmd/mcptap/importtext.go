@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/mcptap/mcptap/har"
 )
@@ -19,6 +18,15 @@ const textMost = 64 << 20
 // hasCassette tells whether a text that begins so has a recording in it.
 func hasCassette(head []byte) bool { return bytes.Contains(head, []byte(cassetteStart)) }
 
+// noBreakSpace stands where editors and web pages put it in place of a blank.
+const noBreakSpace = "\u00a0"
+
+// What may stand around a line: quoting and indentation, a byte order mark, and spaces of no width.
+const (
+	beforeLine = " \t>\ufeff\u200b" + noBreakSpace
+	behindLine = " \t\r\n\u200b" + noBreakSpace
+)
+
 // cassetteIn takes the first recording out of a text: its lines may be quoted ("> "), indented, in a fenced block, and end in CRLF.
 // more is how many others there are.
 func cassetteIn(text io.Reader) (lines []byte, more int, err error) {
@@ -29,7 +37,7 @@ func cassetteIn(text io.Reader) (lines []byte, more int, err error) {
 		if line, err = boundedLine(in); err != nil && err != io.EOF {
 			return nil, 0, err
 		}
-		line = bytes.TrimRight(bytes.TrimLeft(line, " \t>"), " \t\r\n")
+		line = bytes.TrimRight(bytes.TrimLeft(line, beforeLine), behindLine)
 		switch {
 		case bytes.HasPrefix(line, []byte(cassetteStart)):
 			if done = done || within; done {
@@ -68,15 +76,16 @@ func boundedLine(in *bufio.Reader) (line []byte, err error) {
 // importText imports the recording in a text, or a recording that is itself a text. Secrets are replaced as redact does.
 func (a *app) importText(name string, in io.Reader, itself bool, o *importOptions) error {
 	notice := a.noticeUnless(o.quiet)
-	more := 0
-	if !itself {
-		lines, others, err := cassetteIn(in)
-		if err != nil {
+	k, more, err := (*har.Cassette)(nil), 0, error(nil)
+	if itself {
+		k, err = har.Read(in, har.Limits{Held: maxInMemory})
+	} else {
+		var lines []byte
+		if lines, more, err = cassetteIn(in); err != nil {
 			return fileTrouble(name, err)
 		}
-		in, more = bytes.NewReader(lines), others
+		k, err = readLines(lines)
 	}
-	k, err := har.Read(in, har.Limits{Held: maxInMemory})
 	switch {
 	case err != nil && itself:
 		return fileTrouble(name, err)
@@ -117,7 +126,27 @@ func (a *app) importText(name string, in io.Reader, itself bool, o *importOption
 	return nil
 }
 
+// readLines reads a recording out of a text, in which all blanks may have become no-break spaces. Those of the recording itself
+// are escaped where share wrote it; elsewhere the lengths in the recording tell.
+func readLines(lines []byte) (*har.Cassette, error) {
+	read := func(lines []byte) (*har.Cassette, error) {
+		return har.Read(bytes.NewReader(lines), har.Limits{Held: maxInMemory})
+	}
+	if !bytes.Contains(lines, []byte(noBreakSpace)) {
+		return read(lines)
+	}
+	k, err := read(lines)
+	if err == nil && bytes.IndexByte(lines, ' ') >= 0 {
+		return k, nil
+	}
+	if restored, err := read(bytes.ReplaceAll(lines, []byte(noBreakSpace), []byte(" "))); err == nil {
+		return restored, nil
+	}
+	return k, err
+}
+
 // pasteable puts a recording's lines into a fenced block for an issue.
 func pasteable(lines []byte) string {
-	return "```text\n" + strings.TrimSuffix(string(lines), "\n") + "\n```\n"
+	escaped := bytes.ReplaceAll(bytes.TrimSuffix(lines, []byte("\n")), []byte(noBreakSpace), []byte(`\u00a0`))
+	return "```text\n" + string(escaped) + "\n```\n"
 }

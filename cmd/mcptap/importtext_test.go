@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/har"
 )
@@ -30,6 +31,13 @@ func TestCassetteInText(t *testing.T) {
 		{"several", block + "\nand\n\n" + block + block, 2},
 		{"trailing spaces and empty lines", strings.ReplaceAll(block, "\n", "  \n\n"), 0},
 		{"no line end at the end", strings.TrimSuffix(lines, "\n"), 0},
+		{"a byte order mark", "\ufeff" + lines, 0},
+		{"indented and quoted by no-break spaces", quoted(">\u00a0\u00a0", block), 0},
+		{"spaces of no width", quoted("\u200b", strings.ReplaceAll(block, "\n", "\u200b\n")), 0},
+		{"in parentheses", "(see below)\n" + block, 0},
+		{"behind a brace", "{it} fails\n" + block, 0},
+		{"several fences", "```json\n{\"a\":1}\n```\n" + block + "```\n{\"b\":1}\n```\n", 0},
+		{"HTML around", "<details><summary>x</summary>\n\n" + block + "\n</details>\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, more, err := cassetteIn(strings.NewReader(tt.text))
@@ -43,6 +51,34 @@ func TestCassetteInText(t *testing.T) {
 	}
 	if got, more, err := cassetteIn(strings.NewReader("nothing\n```\n{}\n```\n")); len(got) != 0 || more != 0 || err != nil {
 		t.Errorf("%q, %d, %v", got, more, err)
+	}
+}
+
+// However a block was pasted, commands read what was shared.
+func TestPastedTexts(t *testing.T) {
+	spaced := message("POST /mcp HTTP/1.1", "X-A: 1  2\u00a03\r\n", `{"a": "b\u00a0 c"}`)
+	k := &har.Cassette{Header: har.Header{Tool: "a tool", Started: time.Unix(1e9, 0).UTC()}, End: &har.End{At: time.Unix(1e9, 0).UTC()}}
+	k.Exchanges = []*har.Exchange{{N: 1, Conn: 1, Seq: 1, Started: time.Unix(1e9, 0).UTC(), Client: "c", Server: "s", Method: "POST", URL: "http://h.example/mcp", End: har.EndKeep,
+		Request: har.Side{Raw: []byte(spaced)}, Response: har.Side{Raw: []byte(spaced), Writes: []har.Write{{At: time.Millisecond, Len: len(spaced)}}}}}
+	lines := string(cassetteBytes(t, k, true))
+	block := pasteable([]byte(lines))
+	for _, tt := range []struct{ name, text string }{
+		{"the block", block},
+		{"plain lines", lines},
+		{"plain lines with text around", "see\n" + lines},
+		{"all blanks are no-break spaces", strings.ReplaceAll("> see: \n> "+strings.ReplaceAll(block, "\n", "\n> "), " ", "\u00a0")},
+		{"every second blank is", strings.ReplaceAll(block, "  ", " \u00a0")},
+		{"CRLF", strings.ReplaceAll("see\n"+block, "\n", "\r\n")},
+		{"behind much text", strings.Repeat("It fails. ", 20_000) + "\n" + block},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, side := range []string{"request", "response"} {
+				code, stdout, stderr := mcptap(t, []byte(tt.text), "show", "-", "1", "--raw", side)
+				if code != 0 || stdout != spaced {
+					t.Errorf("%s: exit code %d, %q, want %q\n%s", side, code, stdout, spaced, stderr)
+				}
+			}
+		})
 	}
 }
 
