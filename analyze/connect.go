@@ -279,7 +279,15 @@ func (c *connect) callerIs(f *facts) bool {
 func (c *connect) busy(f *facts) bool {
 	const slack = 50 * time.Millisecond // from a client's leaving to its next step, as two connections see them
 	last := c.step()
-	return last != nil && last.conn != f.conn && last.finished.Add(-slack).After(f.started)
+	return last != nil && last.conn != f.conn && last.known().Add(-slack).After(f.started)
+}
+
+// known is when a client knew enough of the answer to go on: its reply, the head of a refusal, or the last that was seen of it.
+func (f *facts) known() time.Time {
+	if f.status >= 400 && f.firstByte >= 0 {
+		return f.started.Add(f.firstByte)
+	}
+	return f.until()
 }
 
 // step gives the last probe or initialize.

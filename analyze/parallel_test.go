@@ -105,3 +105,25 @@ func TestOneClientAgain(t *testing.T) {
 		t.Errorf("%+v, want one conversation with two connects", r.Conversations)
 	}
 }
+
+// TestLeavesLate: a client that has its answer goes on at once, and only later closes the connection on which the rest of the
+// answer would come.
+func TestLeavesLate(t *testing.T) {
+	for _, c := range []struct{ name, answer string }{
+		{"an error on a stream that stays open", open(event(failure(probe1, -32000, "err")))},
+		{"a page that never ends", "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 500\r\n\r\n<html>"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			xs := exchanges(in(one(probing(1, c.answer).ends(har.EndClientFIN)), in(handshake(), toolList)...))
+			xs[0].EndAt = time.Minute
+			r, err := Analyze(sequence(xs), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := r.Conversations[0]
+			if len(r.Conversations) != 1 || v.Connects != 1 || v.Observed.Outcome != Legacy {
+				t.Errorf("%d conversations, %d connects, observed %s", len(r.Conversations), v.Connects, v.Observed.Outcome)
+			}
+		})
+	}
+}
