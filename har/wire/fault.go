@@ -23,6 +23,7 @@ const (
 	notChunkedLast
 	chunkedTwice
 	chunkedParameters
+	codingBefore
 	encodingIn10
 	framedBodiless
 	badChunkSize
@@ -53,6 +54,7 @@ var faultNames = [...]string{
 	"Transfer-Encoding without chunked at its end",
 	"chunked twice",
 	"parameters of chunked",
+	"transfer coding before chunked",
 	"Transfer-Encoding in HTTP/1.0",
 	"framing field in a message without a body",
 	"malformed chunk size",

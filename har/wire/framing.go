@@ -90,7 +90,7 @@ func (h *Head) frameCodings(d Dir, f *fault) {
 	if h.Proto == "HTTP/1.0" {
 		*f |= encodingIn10
 	}
-	last, chunked := false, 0
+	last, chunked, others := false, 0, 0
 	h.items("Transfer-Encoding", func(item string) {
 		if item == "" {
 			return
@@ -101,10 +101,15 @@ func (h *Head) frameCodings(d Dir, f *fault) {
 			if params != "" {
 				*f |= chunkedParameters
 			}
+		} else {
+			others++
 		}
 	})
 	if chunked > 1 {
 		*f |= chunkedTwice
+	}
+	if last && others > 0 {
+		*f |= codingBefore
 	}
 	switch {
 	case last:

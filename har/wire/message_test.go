@@ -69,7 +69,7 @@ var responses = []struct {
 		`200 chunks (Content-Length and Transfer-Encoding) "hi" complete`},
 	{"length and gzip until close", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: gzip\r\n\r\nhi", true,
 		`200 close (Content-Length and Transfer-Encoding) (Transfer-Encoding without chunked at its end) "hi" complete`},
-	{"gzip, chunked", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", false, `200 chunks "hi" complete`},
+	{"gzip, chunked", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", false, `200 chunks (transfer coding before chunked) "hi" complete`},
 	{"chunked, gzip", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nhi", true, `200 close (Transfer-Encoding without chunked at its end) "hi" complete`},
 	{"chunked, chunked", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked,, chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", false, `200 chunks (chunked twice) "hi" complete`},
 	{"chunked;q=1", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked ;q=1\r\n\r\n2\r\nhi\r\n0\r\n\r\n", false, `200 chunks (parameters of chunked) "hi" complete`},

@@ -149,7 +149,7 @@ func (p *placer) controls(from, to int) {
 
 // framing gives the faults of the framing the field lines that they are made of.
 func (p *placer) framing(m *Message) {
-	const ofLength, ofCoding = repeatedLength | conflictingLength | badLength, notChunkedLast | chunkedTwice | chunkedParameters | encodingIn10
+	const ofLength, ofCoding = repeatedLength | conflictingLength | badLength, notChunkedLast | chunkedTwice | chunkedParameters | codingBefore | encodingIn10
 	has := m.faultSet()
 	p.base = 0
 	for _, s := range p.length {
