@@ -81,6 +81,7 @@ func (r *Redactor) lookIn(ri int) {
 	r.namedMembers(ri, t)
 	r.variables(ri, t)
 	r.basicInText(ri, t)
+	r.oauthStates(ri, t)
 	if r.regions[ri].fields && len(d.fields) > 0 {
 		r.ruledFields(ri, t)
 	}

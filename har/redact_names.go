@@ -98,39 +98,6 @@ var notSecret = setOf("undefined", "null", "none", "[object Object]", "true", "f
 
 const longestWord = 32
 
-// A keyShape is a kind of key that is known by how it begins.
-type keyShape struct {
-	prefix  string
-	trigger int   // the place in prefix of the character that is searched for
-	least   int   // characters behind the prefix
-	chars   uint8 // of which classes
-	digit   bool  // at least one is a digit
-}
-
-var keyShapes = []keyShape{
-	{"sk-", 2, 12, letterOrDigit | dashChar | underscoreChar, true}, // OpenAI, Anthropic and others
-	{"sk_live_", 2, 12, letterOrDigit, false},                       // Stripe
-	{"sk_test_", 2, 12, letterOrDigit, false},
-	{"rk_live_", 2, 12, letterOrDigit, false},
-	{"ghp_", 3, 16, letterOrDigit, false}, // GitHub
-	{"gho_", 3, 16, letterOrDigit, false},
-	{"ghu_", 3, 16, letterOrDigit, false},
-	{"ghs_", 3, 16, letterOrDigit, false},
-	{"ghr_", 3, 16, letterOrDigit, false},
-	{"github_pat_", 6, 16, letterOrDigit | underscoreChar, false},
-	{"npm_", 3, 30, letterOrDigit, false},
-	{"hf_", 2, 30, letterOrDigit, false},                               // Hugging Face
-	{"glpat-", 5, 16, letterOrDigit | dashChar | underscoreChar, true}, // GitLab
-	{"xoxb-", 4, 10, letterOrDigit | dashChar, true},                   // Slack
-	{"xoxa-", 4, 10, letterOrDigit | dashChar, true},
-	{"xoxp-", 4, 10, letterOrDigit | dashChar, true},
-	{"xoxr-", 4, 10, letterOrDigit | dashChar, true},
-	{"xoxs-", 4, 10, letterOrDigit | dashChar, true},
-	{"AKIA", 2, 16, upperChar | digitChar, false}, // AWS
-	{"ASIA", 2, 16, upperChar | digitChar, false},
-	{"AIza", 1, 30, letterOrDigit | dashChar | underscoreChar, false}, // Google
-}
-
 // Classes of characters.
 const (
 	lowerChar uint8 = 1 << iota

@@ -26,10 +26,13 @@ func (r *Redactor) scanText(ri int) {
 	s.each('B', (*scan).bearer)
 	s.each('b', (*scan).bearer)
 	s.each('_', (*scan).memberOrKey)
-	s.each('T', (*scan).member)
+	s.each('T', (*scan).memberOrKey)
 	s.each('S', (*scan).member)
 	s.each('I', (*scan).key)
 	s.each('-', (*scan).keyOrPrivateKey)
+	if r.deep != nil { // a recorder has no time for a mark that is everywhere
+		s.each('.', (*scan).key)
+	}
 	s.escapedMembers(secretMembers)
 	if s.grant {
 		s.grantMembers()
@@ -46,16 +49,16 @@ func (s *scan) each(c byte, look func(s *scan, i int) int) {
 		if n < 0 {
 			return
 		}
-		if i += n; i < 2 || before[0][s.t[i-1]]&before[1][s.t[i-2]]&bit != 0 {
+		if i += n; i < 3 || before[0][s.t[i-1]]&before[1][s.t[i-2]]&before[2][s.t[i-3]]&bit != 0 {
 			i = max(i, look(s, i)-1)
 		}
 	}
 }
 
 // triggers numbers the characters that are searched for. before has, for each character, a bit for each trigger that it may
-// stand before, next to it or one further off: most places are turned away by it.
-var triggers, before = func() (t [256]uint8, before [2][256]uint16) {
-	for i, c := range []byte("=@JBb_TSI-") {
+// stand before, next to it or one or two further off: most places are turned away by it.
+var triggers, before = func() (t [256]uint8, before [3][256]uint16) {
+	for i, c := range []byte("=@JBb_TSI-.") {
 		t[c] = uint8(i)
 	}
 	allow := func(s string, trigger byte) {
@@ -101,11 +104,11 @@ var triggers, before = func() (t [256]uint8, before [2][256]uint16) {
 	return t, before
 }()
 
-// keyShapesAt has the shapes of keys by their trigger.
-var keyShapesAt = func() (at [16][]keyShape) {
+// keyShapesAt has the shapes of keys by their trigger and the character before it.
+var keyShapesAt = func() (at [16][256][]keyShape) {
 	for _, s := range keyShapes {
-		id := triggers[s.prefix[s.trigger]]
-		at[id] = append(at[id], s)
+		by := &at[triggers[s.prefix[s.trigger]]][s.prefix[s.trigger-1]]
+		*by = append(*by, s)
 	}
 	return at
 }()
@@ -145,7 +148,10 @@ func run(t []byte, i int, classes uint8) int {
 // key finds keys that are known by their prefix.
 func (s *scan) key(i int) int {
 	t := s.t
-	shapes := keyShapesAt[triggers[t[i]]]
+	if i == 0 {
+		return 0
+	}
+	shapes := keyShapesAt[triggers[t[i]]][t[i-1]]
 	for k := range shapes {
 		shape := &shapes[k]
 		off := i - shape.trigger
@@ -266,12 +272,19 @@ func (s *scan) privateKey(i int) int {
 	if i -= 2; i < 0 || !bytes.HasPrefix(t[i:], []byte(begin)) {
 		return 0
 	}
-	const label = "PRIVATE KEY-----"
+	const label = "PRIVATE KEY"
 	n := bytes.Index(t[i:min(len(t), i+64)], []byte(label))
 	if n < 0 {
 		return 0
 	}
 	off := i + n + len(label)
+	if rest, ok := bytes.CutPrefix(t[off:], []byte(" BLOCK")); ok { // OpenPGP (RFC 9580)
+		off = len(t) - len(rest)
+	}
+	if !bytes.HasPrefix(t[off:], []byte("-----")) {
+		return 0
+	}
+	off += len("-----")
 	b := t[off:min(len(t), off+heldMost/2)]
 	if n := bytes.IndexByte(b, '"'); n >= 0 {
 		b = b[:n]

@@ -177,6 +177,7 @@ func plant(t *testing.T) *planting {
 		b := pack(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"password":"`+s("a request in "+coding)+`"}}}`)
 		p.request(jsonField+"Content-Encoding: "+coding+"\r\n", b)
 	}
+	p.more()
 	// Beside the bytes.
 	p.k.Header = har.Header{Tool: "test", Mode: "reverse", KeepSecrets: true, Started: p.k.Exchanges[0].Started, To: "http://127.0.0.1/mcp?api_key=" + s("--to")}
 	p.k.Header.Servers = []har.Server{{Name: "one", To: "http://u:" + s("--to of several") + "@127.0.0.1/"}}
@@ -193,7 +194,7 @@ func plant(t *testing.T) *planting {
 // forms are ways in which a secret must not stand in anything that is written.
 func forms(secret string) (list []string) {
 	list = []string{secret, url.QueryEscape(secret), everyEscaped(secret, "%%%02x"), everyEscaped(secret, "%%%02X"), everyEscaped(secret, `\u%04x`),
-		everyEscaped(secret, `\u%04X`), everyEscaped(secret, `\\u%04x`), strings.NewReplacer(".", "", "~", "").Replace(secret)}
+		everyEscaped(secret, `\u%04X`), everyEscaped(secret, `\\u%04x`), strings.NewReplacer(".", "", "~", "").Replace(secret), plain(secret), strings.ToUpper(plain(secret))}
 	for skip := range 3 {
 		chars := base64.RawURLEncoding.EncodeToString([]byte(secret[skip:]))
 		list = append(list, chars[:len(chars)-3])
