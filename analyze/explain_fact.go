@@ -67,7 +67,7 @@ func (f *facts) flags() map[string]bool {
 		"session": f.req.session != "", "again": f.again, "probe_id": f.req.probeID, "followed": f.followed != nil,
 		"elsewhere": f.elsewhere(), "other_session": f.otherSession(), "challenged": f.challenge != "",
 		"names_legacy": f.namesLegacy(), "readable_code": f.reply.codeOK, "bad_event_first": f.badEvent, "batch": f.batch,
-		"id_null": f.reply.idState == "null", "rpc20": f.reply.rpc20, "says_session_gone": f.reply.gone,
+		"id_null": f.reply.idState == "null", "typed": f.reply.typed, "rpc20": f.reply.rpc20, "says_session_gone": f.reply.gone,
 		"tool_error": f.reply.toolErr, "resumable": f.eventID, "decoded": f.undecoded == "", "mislabelled": f.mislabelled,
 	}
 }
@@ -147,7 +147,7 @@ func placesOf(x *har.Exchange, f *facts) map[string][]Evidence {
 	field("response", "WWW-Authenticate", "challenged")
 	at("response", f.headless, "answer")
 	at("response", f.bodyAt, "endpoint", "resumable", "batch", "bad_event_first")
-	for _, name := range []string{"reply", "via", "event", "code", "offer", "list", "names_legacy", "readable_code", "id_null", "rpc20", "says_session_gone", "tool_error"} {
+	for _, name := range []string{"reply", "via", "event", "code", "offer", "list", "names_legacy", "readable_code", "id_null", "typed", "rpc20", "says_session_gone", "tool_error"} {
 		places[name] = f.replyPlace(name)
 	}
 	return places

@@ -24,6 +24,7 @@ type message struct {
 	named    bool     // versions is usable: a list of strings, or a string
 	list     set      // of data.supported, where that names no version
 	discover bool     // a valid DiscoverResult
+	typed    bool     // its resultType, ttlMs and cacheScope are as the schema has them
 	init     bool     // a valid InitializeResult
 	toolErr  bool     // isError is true
 	info     implementation
@@ -166,6 +167,7 @@ func (m *message) readResult(result []byte, members *[resultMembers]wire.Member)
 	if v := members[supportedMember]; v.Present() {
 		m.versions, m.named = stringList(v)
 		m.discover = m.named && validDiscover(result)
+		m.typed = m.discover && typedDiscover(result)
 		m.info = readInfo(wire.Lookup(result, "_meta", "io.modelcontextprotocol/serverInfo").Raw)
 	} else if s, ok := members[protocolMember].String(); ok {
 		info := wire.Lookup(result, "serverInfo").Raw
@@ -177,7 +179,7 @@ func (m *message) readResult(result []byte, members *[resultMembers]wire.Member)
 }
 
 // validDiscover tells whether a result is a DiscoverResult: capabilities is an object of objects, instructions a string.
-// Measured on clients, ttlMs, cacheScope and resultType may be anything.
+// Measured on most clients, ttlMs, cacheScope and resultType may be anything.
 func validDiscover(result []byte) bool {
 	caps := wire.Lookup(result, "capabilities")
 	if !isObject(caps.Raw) {
@@ -190,6 +192,25 @@ func validDiscover(result []byte) bool {
 	}
 	instructions := wire.Lookup(result, "instructions")
 	return !instructions.Present() || instructions.Raw[0] == '"'
+}
+
+// typedDiscover tells whether a DiscoverResult has a resultType that asks for nothing, a number for ttlMs and a known
+// cacheScope, the last two if it has them at all.
+func typedDiscover(result []byte) bool {
+	kind, ok := wire.Lookup(result, "resultType").String()
+	if !ok || kind == "input_required" {
+		return false
+	}
+	if ttl := wire.Lookup(result, "ttlMs"); ttl.Present() && !isNumber(ttl.Raw) {
+		return false
+	}
+	scope := wire.Lookup(result, "cacheScope")
+	word, _ := scope.String()
+	return !scope.Present() || word == "public" || word == "private"
+}
+
+func isNumber(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9')
 }
 
 func readInfo(raw []byte) implementation {

@@ -101,6 +101,9 @@ func TestMutations(t *testing.T) {
 	for name, f := range hostExchanges(t) {
 		cases = append(cases, exchange{name, f})
 	}
+	for _, r := range hostRows {
+		cases = append(cases, exchange{r.name, r.facts()})
+	}
 	for _, r := range stdioRows {
 		xs := piped(r.lines...)
 		var all []*facts

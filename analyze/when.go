@@ -44,6 +44,7 @@ type When struct {
 	BadEventFirst   *bool `json:"bad_event_first,omitempty"`   // an event that is no valid message came before the reply
 	Batch           *bool `json:"batch,omitempty"`             // the body is an array
 	IDNull          *bool `json:"id_null,omitempty"`           // the reply's id is null
+	Typed           *bool `json:"typed,omitempty"`             // the DiscoverResult says what it is and how long it holds as its schema has it
 	RPC20           *bool `json:"rpc20,omitempty"`             // jsonrpc is exactly "2.0"
 	SaysSessionGone *bool `json:"says_session_gone,omitempty"` // the error's text says so
 	ToolError       *bool `json:"tool_error,omitempty"`        // isError is true
@@ -79,7 +80,7 @@ func (w *When) compile() (matcher, error) {
 		return m, fmt.Errorf("when: want a class")
 	}
 	for i, b := range [...]*bool{w.Session, w.Again, w.ProbeID, w.Followed, w.RPC20, w.SaysSessionGone, w.ToolError, w.Resumable, w.Decoded,
-		w.Mislabelled, w.Elsewhere, w.OtherSession, w.Challenged, w.NamesLegacy, w.ReadableCode, w.BadEventFirst, w.Batch, w.IDNull} {
+		w.Mislabelled, w.Elsewhere, w.OtherSession, w.Challenged, w.NamesLegacy, w.ReadableCode, w.BadEventFirst, w.Batch, w.IDNull, w.Typed} {
 		if b != nil {
 			m.asked |= 1 << i
 		}
@@ -311,7 +312,7 @@ func (f *facts) truths() flagSet {
 	var all flagSet
 	for i, is := range [...]bool{f.req.session != "", f.again, f.req.probeID, f.followed != nil, f.reply.rpc20, f.reply.gone, f.reply.toolErr, f.eventID,
 		f.undecoded == "", f.mislabelled, f.elsewhere(), f.otherSession(), f.challenge != "", f.namesLegacy(), f.reply.codeOK, f.badEvent, f.batch,
-		f.reply.idState == "null"} {
+		f.reply.idState == "null", f.reply.typed} {
 		if is {
 			all |= 1 << i
 		}

@@ -1,0 +1,64 @@
+package analyze
+
+import (
+	"testing"
+
+	"github.com/mcptap/mcptap/har"
+)
+
+// A hostRow is an answer and the verdict that a host's policy must give.
+type hostRow struct {
+	policy, name string
+	scene        []step
+	n            int
+	want         string
+}
+
+func (r *hostRow) facts() *facts {
+	f := observe(exchanges(r.scene)[r.n])
+	if f.req.method == "server/discover" {
+		f.class = probe
+	}
+	return f
+}
+
+// hostRows are answers beside those of testdata/hosts.json, and what the host was seen to do about them.
+var hostRows = []hostRow{
+	{aiSDK, "result", probed(js("200 OK", discovered("0", `["2026-07-28"]`))), 0, "modern@2026-07-28 probe/modern"},
+	{aiSDK, "result over SSE", probed(sse(event(discovered("0", `["2026-07-28"]`)))), 0, "modern@2026-07-28 probe/modern"},
+	{aiSDK, "SSE, lone CR at the end", probed(sse("data: " + discovered("0", `["2026-07-28"]`) + "\r\r")), 0, "timeout sse/lone-cr-at-end"},
+	{aiSDK, "other versions", probed(js("200 OK", discovered("0", `["2099-01-01"]`))), 0, "legacy-fallback probe/other-result"},
+	{aiSDK, "no resultType", probed(js("200 OK", success("0", `{"supportedVersions":["2026-07-28"],"capabilities":{}}`))), 0, "legacy-fallback probe/other-result"},
+	{aiSDK, "input_required", probed(js("200 OK", success("0", `{"resultType":"input_required","supportedVersions":["2026-07-28"],"capabilities":{}}`))), 0, "legacy-fallback probe/other-result"},
+	{aiSDK, "ttlMs a string", probed(js("200 OK", success("0", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":"0"}`))), 0, "legacy-fallback probe/other-result"},
+	{aiSDK, "ttlMs absent", probed(js("200 OK", success("0", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`))), 0, "modern@2026-07-28 probe/modern"},
+	{aiSDK, "cacheScope unknown", probed(js("200 OK", success("0", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"cacheScope":"all"}`))), 0, "legacy-fallback probe/other-result"},
+	{aiSDK, "no capabilities", probed(js("200 OK", success("0", `{"resultType":"complete","supportedVersions":["2026-07-28"]}`))), 0, "legacy-fallback probe/other-result"},
+	{aiSDK, "another id", probed(js("200 OK", failure("9", -32601, noMethod))), 0, "legacy-fallback probe/other-id"},
+	{aiSDK, "another id over SSE", probed(sse(event(failure("9", -32601, noMethod)))), 0, "timeout probe/sse-no-reply"},
+	{aiSDK, "no id", probed(js("200 OK", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"x"}}`)), 0, "timeout probe/no-reply"},
+	{aiSDK, "-32022 with a version in common", probed(js("200 OK", unsupported("0", common))), 0, "negotiation-error probe/modern-error"},
+	{aiSDK, "503, -32022 with a version in common", probed(js("503 Service Unavailable", unsupported("0", common))), 0, "negotiation-error probe/modern-error-at-status"},
+	{aiSDK, "400, -32022 of another id", probed(js("400 Bad Request", unsupported("9", common))), 0, "legacy-fallback probe/http-error"},
+	{aiSDK, "400, -32022 of id null", probed(js("400 Bad Request", unsupported("null", common))), 0, "legacy-fallback probe/http-error"},
+	{aiSDK, "400, -32022 without id", probed(js("400 Bad Request", `{"jsonrpc":"2.0","error":{"code":-32022,"message":"x"}}`)), 0, "negotiation-error probe/modern-error-at-status"},
+	{aiSDK, "length twice", probed("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"), 0, "network-error probe/refused-framing"},
+	{aiSDK, "error cut", one(probingAs("0", "HTTP/1.1 500 X\r\ncontent-length: 50\r\n\r\nx").ends(har.EndRST)), 0, "legacy-fallback probe/http-error"},
+	{aiSDK, "initialize at 2026-07-28", one(initializing(js("200 OK", success("0", `{"protocolVersion":"2026-07-28","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`)))), 0, "delivered initialize/delivered"},
+	{aiSDK, "initialize of another id", one(initializing(js("200 OK", success("9", initResult)))), 0, "negotiation-error initialize/other-id"},
+	{aiSDK, "stream with an event id ends", in(handshake(), calling("tools/call", 5, sse("id: 1\ndata:\n\n"))), 2, "timeout request/resume"},
+	{aiSDK, "call answered with another id", in(handshake(), calling("tools/call", 5, js("200 OK", success("9", `{"content":[]}`)))), 2, "pass-through request/other-id"},
+}
+
+const aiSDK = "ai-sdk-2.0.99"
+
+// probed is a probe with the id that clients other than TypeScript's begin with.
+func probed(resp string) []step { return one(probingAs("0", resp)) }
+
+func TestHostRows(t *testing.T) {
+	for _, r := range hostRows {
+		if v := policies().byName[r.policy].judge(r.facts()); v.Verdict+" "+v.Rule != r.want {
+			t.Errorf("%s, %s: %s %s, want %s", r.policy, r.name, v.Verdict, v.Rule, r.want)
+		}
+	}
+}
