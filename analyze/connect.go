@@ -282,9 +282,11 @@ func (c *connect) busy(f *facts) bool {
 	return last != nil && last.conn != f.conn && last.known().Add(-slack).After(f.started)
 }
 
-// known is when a client knew enough of the answer to go on: its reply, the head of a refusal, or the last that was seen of it.
+// known is when a client knew enough of the answer to go on: its reply, the head of a refusal or of an answer in a
+// media type that none reads, or the last that was seen of it.
 func (f *facts) known() time.Time {
-	if f.status >= 400 && f.firstByte >= 0 {
+	unread := f.status/100 == 2 && f.media&(mediaNone|mediaOther) == f.media && f.media != 0
+	if (f.status >= 400 || unread) && f.firstByte >= 0 {
 		return f.started.Add(f.firstByte)
 	}
 	return f.until()

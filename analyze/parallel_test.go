@@ -112,6 +112,7 @@ func TestLeavesLate(t *testing.T) {
 	for _, c := range []struct{ name, answer string }{
 		{"an error on a stream that stays open", open(event(failure(probe1, -32000, "err")))},
 		{"a page that never ends", "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 500\r\n\r\n<html>"},
+		{"a text at 200 that never ends", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 500\r\n\r\nabc"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			xs := exchanges(in(one(probing(1, c.answer).ends(har.EndClientFIN)), in(handshake(), toolList)...))
