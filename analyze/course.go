@@ -102,9 +102,23 @@ func (f *facts) choice(v *conversation, i int, ps []*Policy) Choice {
 		if t.Did == Reconnect && j.Verdict == "reinitialize+retry-once" && !next.connect.repeats(f) {
 			x.Agrees = triPointer(har.False)
 		}
+		if j.Verdict == "legacy-fallback" && f.class != probe {
+			x.Agrees = triedStream(next, t.Did)
+		}
 		t.Policies[p.Name] = x
 	}
 	return t
+}
+
+// triedStream tells whether a client went on to HTTP+SSE, which is what falling back means behind a refused handshake.
+func triedStream(next *facts, did Act) *bool {
+	switch {
+	case next != nil && next.class == getStream && next.req.session == "":
+		return triPointer(har.True)
+	case did == Authorize || did == NotSeen:
+		return nil
+	}
+	return triPointer(har.False)
 }
 
 // usedAfter tells whether a connect was used between f and its end: what came then may have been the reason to begin anew.

@@ -79,3 +79,16 @@ func TestCourseIsBounded(t *testing.T) {
 		t.Errorf("got %d choices, want %d", n, maxChoices)
 	}
 }
+
+// Behind a refused handshake, to fall back is to ask for the stream of HTTP+SSE.
+func TestCourseToStream(t *testing.T) {
+	refused := initializing(answer("404 Not Found", "text/plain", "no"))
+	stream := step{req: get(), resp: answer("405 Method Not Allowed", "", "")}
+	const policy = "langchain-mcp-adapters-1.1.4"
+	for name, scene := range map[string][]step{"true": in(nil, refused, stream), "false": one(refused)} {
+		x := analyzed(t, scene, policy).Conversations[0].Course[0].Policies[policy]
+		if x.Verdict != "legacy-fallback" || x.Agrees == nil || fmt.Sprint(*x.Agrees) != name {
+			t.Errorf("%+v, want legacy-fallback, %s", x, name)
+		}
+	}
+}

@@ -48,6 +48,7 @@ var hostRows = []hostRow{
 	{aiSDK, "initialize of another id", one(initializing(js("200 OK", success("9", initResult)))), 0, "negotiation-error initialize/other-id"},
 	{aiSDK, "stream with an event id ends", in(handshake(), calling("tools/call", 5, sse("id: 1\ndata:\n\n"))), 2, "timeout request/resume"},
 	{aiSDK, "call answered with another id", in(handshake(), calling("tools/call", 5, js("200 OK", success("9", `{"content":[]}`)))), 2, "pass-through request/other-id"},
+	{"mcporter-0.12.3", "initialized, reset", in(handshake()[:1], initialized1("").ends(har.EndRST)), 1, "legacy-fallback initialized/try-http-sse-unanswered"},
 }
 
 const aiSDK = "ai-sdk-2.0.99"

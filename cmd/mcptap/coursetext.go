@@ -148,7 +148,7 @@ func wouldHave(c *analyze.Choice) []string {
 		if e.Rule != "" {
 			rule = ", rule " + e.Rule + ","
 		}
-		said = append(said, fmt.Sprintf("under %s%s it would have %s", grouped(by[key]), rule, wouldText(e.Verdict)))
+		said = append(said, fmt.Sprintf("under %s%s it would have %s", grouped(by[key]), rule, wouldText(e)))
 	}
 	return said
 }
@@ -186,15 +186,17 @@ var would = map[string]string{
 	"delivered": "gone on",
 }
 
-func wouldText(verdict string) string {
-	word, version, _ := strings.Cut(verdict, "@")
-	switch word {
-	case "modern":
+func wouldText(e analyze.Expected) string {
+	word, version, _ := strings.Cut(e.Verdict, "@")
+	switch {
+	case word == "legacy-fallback" && strings.HasPrefix(e.Rule, "initialize"): // a handshake was refused
+		return "gone on to HTTP+SSE"
+	case word == "modern":
 		return "connected with " + version + ", without a handshake"
-	case "corrective-retry":
+	case word == "corrective-retry":
 		return "asked once more, with " + version
 	}
-	return cmp.Or(would[word], "come to "+verdict)
+	return cmp.Or(would[word], "come to "+e.Verdict)
 }
 
 // choiceCost puts the consequence into words, "" if there is none worth them.
