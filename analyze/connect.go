@@ -365,11 +365,15 @@ func (j *joiner) findStream(f *facts) *connect {
 	if c == nil || c.endpoint != f.url || c.transport == overSSE || c.namedEndpoint() {
 		return nil
 	}
-	if c.onlyStreams() && (c.last().status/100 == 2 || f.req.session != "") {
+	if c.onlyStreams() && (c.last().status/100 == 2 && !c.last().looksAround() || f.req.session != "") {
 		return nil
 	}
 	return c
 }
+
+// looksAround tells whether a GET takes JSON too: a bridge looks at what is there, before any handshake (mcp-remote 0.15.1).
+// Clients of HTTP+SSE ask for a stream alone.
+func (f *facts) looksAround() bool { return strings.Contains(f.req.accept, "json") }
 
 // namedEndpoint tells whether one of the connect's streams is that of HTTP+SSE.
 func (c *connect) namedEndpoint() bool {

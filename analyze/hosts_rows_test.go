@@ -48,10 +48,14 @@ var hostRows = []hostRow{
 	{aiSDK, "initialize of another id", one(initializing(js("200 OK", success("9", initResult)))), 0, "negotiation-error initialize/other-id"},
 	{aiSDK, "stream with an event id ends", in(handshake(), calling("tools/call", 5, sse("id: 1\ndata:\n\n"))), 2, "timeout request/resume"},
 	{aiSDK, "call answered with another id", in(handshake(), calling("tools/call", 5, js("200 OK", success("9", `{"content":[]}`)))), 2, "pass-through request/other-id"},
-	{"mcporter-0.12.3", "initialized, reset", in(handshake()[:1], initialized1("").ends(har.EndRST)), 1, "legacy-fallback initialized/try-http-sse-unanswered"},
+	{mcporter, "initialize of another id", one(initializing(js("200 OK", success("9", initResult)))), 0, "timeout initialize/no-reply-in-json"},
+	{mcporter, "initialize, an error on a stream that stays open", one(initializing(open(event(failure("0", -32603, "x")))).ends(har.EndClientFIN)), 0, "legacy-fallback initialize/try-http-sse-refused"},
+	{mcporter, "initialize, an error at 202", one(initializing(js("202 Accepted", failure("0", -32603, "x")))), 0, "timeout initialize/accepted-202"},
+	{mcporter, "initialize, a page that the client did not wait for", one(initializing("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n").ends(har.EndClientRST)), 0, "legacy-fallback initialize/try-http-sse-unread"},
+	{mcporter, "initialized, reset", in(handshake()[:1], initialized1("").ends(har.EndRST)), 1, "legacy-fallback initialized/try-http-sse-unanswered"},
 }
 
-const aiSDK = "ai-sdk-2.0.99"
+const aiSDK, mcporter = "ai-sdk-2.0.99", "mcporter-0.12.3"
 
 // probed is a probe with the id that clients other than TypeScript's begin with.
 func probed(resp string) []step { return one(probingAs("0", resp)) }

@@ -128,3 +128,16 @@ func TestLeavesLate(t *testing.T) {
 		})
 	}
 }
+
+// A bridge looks at what a GET is answered before it begins: that is no HTTP+SSE client, whatever comes.
+func TestLooksAround(t *testing.T) {
+	look := step{req: strings.Replace(get(), "accept: ", "accept: application/json, ", 1), resp: answer("200 OK", "text/html", htmlPage)}
+	scene := in(in(nil, look, look), handshake()...)
+	r := analyzed(t, scene)
+	if len(r.Conversations) != 1 || r.Conversations[0].Connects != 1 || r.Conversations[0].Transport != "streamable-http" || r.Exchanges[0].Class != "get-stream" {
+		t.Errorf("%d conversations, %+v", len(r.Conversations), r.Conversations[0])
+	}
+	if r := analyzed(t, in(nil, step{req: get(), resp: look.resp}, look)); len(r.Conversations) != 1 || r.Conversations[0].Connects != 2 {
+		t.Errorf("HTTP+SSE: %d conversations, %d connects", len(r.Conversations), r.Conversations[0].Connects)
+	}
+}
