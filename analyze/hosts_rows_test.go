@@ -52,6 +52,8 @@ var hostRows = []hostRow{
 	{mcporter, "initialize, an error on a stream that stays open", one(initializing(open(event(failure("0", -32603, "x")))).ends(har.EndClientFIN)), 0, "legacy-fallback initialize/try-http-sse-refused"},
 	{mcporter, "initialize, an error at 202", one(initializing(js("202 Accepted", failure("0", -32603, "x")))), 0, "timeout initialize/accepted-202"},
 	{mcporter, "initialize, a page that the client did not wait for", one(initializing("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n").ends(har.EndClientRST)), 0, "legacy-fallback initialize/try-http-sse-unread"},
+	{"langchain-mcp-adapters-1.1.4", "initialize, a page that the client did not wait for", one(initializing("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n").ends(har.EndClientFIN)), 0, "negotiation-error initialize/unread-media"},
+	{"supergateway-4.0.0", "a call, a page that the client did not wait for", in(handshake(), calling("tools/call", 5, "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n").ends(har.EndClientFIN)), 2, "pass-through request/unread-media"},
 	{mcporter, "initialized, reset", in(handshake()[:1], initialized1("").ends(har.EndRST)), 1, "legacy-fallback initialized/try-http-sse-unanswered"},
 }
 
