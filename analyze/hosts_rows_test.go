@@ -51,13 +51,28 @@ var hostRows = []hostRow{
 	{mcporter, "initialize of another id", one(initializing(js("200 OK", success("9", initResult)))), 0, "timeout initialize/no-reply-in-json"},
 	{mcporter, "initialize, an error on a stream that stays open", one(initializing(open(event(failure("0", -32603, "x")))).ends(har.EndClientFIN)), 0, "legacy-fallback initialize/try-http-sse-refused"},
 	{mcporter, "initialize, an error at 202", one(initializing(js("202 Accepted", failure("0", -32603, "x")))), 0, "timeout initialize/accepted-202"},
-	{mcporter, "initialize, a page that the client did not wait for", one(initializing("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n").ends(har.EndClientRST)), 0, "legacy-fallback initialize/try-http-sse-unread"},
-	{"langchain-mcp-adapters-1.1.4", "initialize, a page that the client did not wait for", one(initializing("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n").ends(har.EndClientFIN)), 0, "negotiation-error initialize/unread-media"},
-	{"supergateway-4.0.0", "a call, a page that the client did not wait for", in(handshake(), calling("tools/call", 5, "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n").ends(har.EndClientFIN)), 2, "pass-through request/unread-media"},
+	{mcporter, "initialize, a page that the client did not wait for", one(initializing(openPage).ends(har.EndClientRST)), 0, "legacy-fallback initialize/try-http-sse-unread"},
+	{"langchain-mcp-adapters-1.1.4", "initialize, a page that the client did not wait for", one(initializing(openPage).ends(har.EndClientFIN)), 0, "negotiation-error initialize/unread-media"},
+	{"supergateway-4.0.0", "a call, a page that the client did not wait for", in(handshake(), calling("tools/call", 5, openPage).ends(har.EndClientFIN)), 2, "pass-through request/unread-media"},
+	{"langchain-mcp-adapters-1.1.4", "initialize, 404 whose body does not end", one(initializing(stalledPage).ends(har.EndClientFIN)), 0, "timeout initialize/stalled-error"},
+	{"langchain-mcp-adapters-1.1.4", "initialized, 404 whose body does not end", in(handshake()[:1], initialized1(stalledPage).ends(har.EndClientFIN)), 1, "timeout initialized/stalled-body"},
+	{"mcp-remote-0.15.1", "initialize, 404 whose body does not end", one(initializing(stalledPage).ends(har.EndClientFIN)), 0, "timeout initialize/stalled-error"},
+	{"mcp-remote-0.15.1", "initialized, 404 whose body does not end", in(handshake()[:1], initialized1(stalledPage).ends(har.EndClientFIN)), 1, "timeout initialized/stalled-body"},
+	{mcporter, "initialized, 404 whose body does not end", in(handshake()[:1], initialized1(stalledPage).ends(har.EndClientFIN)), 1, "timeout initialized/stalled-body"},
+	{aiSDK, "initialize, a page that the client did not wait for", one(initializing(openPage).ends(har.EndClientFIN)), 0, "negotiation-error initialize/unread-media"},
+	{aiSDK, "initialized, a page that the client did not wait for", in(handshake()[:1], initialized1(openPage).ends(har.EndClientFIN)), 1, "delivered initialized/accepted"},
+	{aiSDK, "initialized, 404 whose body does not end", in(handshake()[:1], initialized1(stalledPage).ends(har.EndClientFIN)), 1, "timeout initialized/stalled-body"},
+	{aiSDK, "a call, a page that the client did not wait for", in(handshake(), calling("tools/call", 5, openPage).ends(har.EndClientFIN)), 2, "pass-through request/unread-media"},
 	{mcporter, "initialized, reset", in(handshake()[:1], initialized1("").ends(har.EndRST)), 1, "legacy-fallback initialized/try-http-sse-unanswered"},
 }
 
-const aiSDK, mcporter = "ai-sdk-2.0.99", "mcporter-0.12.3"
+const (
+	aiSDK, mcporter = "ai-sdk-2.0.99", "mcporter-0.12.3"
+
+	// Heads of answers whose bodies do not come.
+	openPage    = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n"
+	stalledPage = "HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: 500\r\n\r\n"
+)
 
 // probed is a probe with the id that clients other than TypeScript's begin with.
 func probed(resp string) []step { return one(probingAs("0", resp)) }
