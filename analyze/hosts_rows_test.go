@@ -34,6 +34,7 @@ var hostRows = []hostRow{
 	{aiSDK, "ttlMs absent", probed(js("200 OK", success("0", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`))), 0, "modern@2026-07-28 probe/modern"},
 	{aiSDK, "cacheScope unknown", probed(js("200 OK", success("0", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"cacheScope":"all"}`))), 0, "legacy-fallback probe/other-result"},
 	{aiSDK, "no capabilities", probed(js("200 OK", success("0", `{"resultType":"complete","supportedVersions":["2026-07-28"]}`))), 0, "legacy-fallback probe/other-result"},
+	{aiSDK, "its id as a string", probed(js("200 OK", discovered(`"0"`, `["2026-07-28"]`))), 0, "modern@2026-07-28 probe/modern"},
 	{aiSDK, "another id", probed(js("200 OK", failure("9", -32601, noMethod))), 0, "legacy-fallback probe/other-id"},
 	{aiSDK, "another id over SSE", probed(sse(event(failure("9", -32601, noMethod)))), 0, "timeout probe/sse-no-reply"},
 	{aiSDK, "no id", probed(js("200 OK", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"x"}}`)), 0, "timeout probe/no-reply"},

@@ -30,7 +30,7 @@ var readerNames = names{"schema", "go-sdk", "mcp-go", "typescript"}
 // seenBy gives the facts as the policy's client reads them.
 func (f *facts) seenBy(p *Policy) *facts {
 	alt := f.lax[p.reader]
-	if p.reader == byTypeScript && f.class == probe { // a probe's id is compared as it is
+	if p.reader == byTypeScript && f.class == probe && !p.NumericProbe { // a probe's id is compared as it is
 		alt = nil
 	}
 	if alt == nil && p.TakesResetAsEnd {
