@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"maps"
@@ -15,25 +16,20 @@ import (
 type reportText struct {
 	*document
 	paint
-	strings.Builder
+	*bufio.Writer
 }
 
 func writeText(a *app, w io.Writer, d *document) error {
-	t := &reportText{document: d, paint: a.paint(w)}
+	t := &reportText{document: d, paint: a.paint(w), Writer: bufio.NewWriterSize(w, 1<<15)}
 	for i := range t.Conversations {
 		t.conversation(&t.Conversations[i])
-		if _, err := io.WriteString(w, t.String()); err != nil {
-			return err
-		}
-		t.Reset()
 	}
 	t.outside()
 	for _, f := range worstFirst(d.Report) {
 		t.finding(f)
 	}
 	t.line("%s", countText(d.Report))
-	_, err := io.WriteString(w, t.String())
-	return err
+	return t.Flush()
 }
 
 // line writes one line; what comes from a recording is made safe.
@@ -92,21 +88,22 @@ func (t *reportText) timeline(rows []*analyze.Exchange) {
 	if len(policies) > maxColumns {
 		heading = append(heading[:6], "verdicts")
 	}
-	cells := make([][]cell, 0, len(rows))
-	for _, x := range rows {
-		row := []cell{number(strconv.Itoa(x.N)), number(millisText(x.At)), number(millisText(x.Observation().Duration)), text(x.Class), text(orDash(x.Observation().RPCMethod)), text(answerText(x.Observation()))}
-		if len(policies) > maxColumns {
-			row = append(row, text(verdictGroups(x.Verdicts)))
-		} else {
-			for _, p := range policies {
-				v := x.Verdicts[p]
-				row = append(row, cell{text: verdictText(v), style: t.verdictStyle(v.Verdict)})
-			}
-		}
-		cells = append(cells, row)
-	}
+	row := make([]cell, len(heading))
 	t.WriteString("\n")
-	writeTable(t, t.paint, heading, cells)
+	writeRows(t, t.paint, heading, len(rows), func(i int) []cell {
+		x := rows[i]
+		o := x.Observation()
+		copy(row, []cell{number(strconv.Itoa(x.N)), number(millisText(x.At)), number(millisText(o.Duration)), text(x.Class), text(orDash(o.RPCMethod)), text(answerText(o))})
+		if len(policies) > maxColumns {
+			row[6] = text(verdictGroups(x.Verdicts))
+			return row
+		}
+		for j, p := range policies {
+			v := x.Verdicts[p]
+			row[6+j] = cell{text: verdictText(v), style: t.verdictStyle(v.Verdict)}
+		}
+		return row
+	})
 	t.WriteString("\n")
 }
 

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"io"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -16,40 +17,61 @@ type cell struct {
 func text(s string) cell   { return cell{text: s} }
 func number(s string) cell { return cell{text: s, right: true} }
 
-// writeTable writes rows with columns of equal width; the first row is the heading. The last column is not padded.
+// writeTable writes rows with columns of equal width below a heading. The last column is not padded.
 func writeTable(w io.Writer, p paint, heading []string, rows [][]cell) error {
+	return writeRows(w, p, heading, len(rows), func(i int) []cell { return rows[i] })
+}
+
+// writeRows is writeTable for n rows that are made when they are written, and once before to find the widths: row gives
+// the i-th, which must stay until it is called again.
+func writeRows(w io.Writer, p paint, heading []string, n int, row func(i int) []cell) error {
 	head := make([]cell, len(heading))
-	for i, h := range heading {
-		head[i] = cell{text: h, style: p.dim, right: len(rows) > 0 && rows[0][i].right}
-	}
-	rows = append([][]cell{head}, rows...)
 	widths := make([]int, len(heading))
-	for _, row := range rows {
-		for i := range row {
-			row[i].text = oneLine(row[i].text)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].text))
+	for i, h := range heading {
+		head[i] = cell{text: h, style: p.dim, right: n > 0 && row(0)[i].right}
+		widths[i] = utf8.RuneCountInString(oneLine(h))
+	}
+	for i := range n {
+		for j, c := range row(i) {
+			widths[j] = max(widths[j], utf8.RuneCountInString(oneLine(c.text)))
 		}
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for i, c := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
-			shown := c.text
-			if c.style != nil {
-				shown = c.style(shown)
-			}
-			if i > 0 {
-				line.WriteString("  ")
-			}
-			if c.right {
-				line.WriteString(pad + shown)
-			} else {
-				line.WriteString(shown + pad)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	out := bufio.NewWriterSize(w, 1<<15)
+	line := writeRow(out, nil, head, widths)
+	for i := range n {
+		line = writeRow(out, line, row(i), widths)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return out.Flush()
+}
+
+// writeRow writes one row, in the room of line, which it gives back.
+func writeRow(out *bufio.Writer, line []byte, row []cell, widths []int) []byte {
+	line = line[:0]
+	for i, c := range row {
+		shown := oneLine(c.text)
+		pad := widths[i] - utf8.RuneCountInString(shown)
+		if c.style != nil {
+			shown = c.style(shown)
+		}
+		if i > 0 {
+			line = append(line, "  "...)
+		}
+		if c.right {
+			line = appendBlanks(line, pad)
+		}
+		line = append(line, shown...)
+		if !c.right {
+			line = appendBlanks(line, pad)
+		}
+	}
+	out.Write(bytes.TrimRight(line, " "))
+	out.WriteByte('\n')
+	return line
+}
+
+func appendBlanks(line []byte, n int) []byte {
+	for range n {
+		line = append(line, ' ')
+	}
+	return line
 }

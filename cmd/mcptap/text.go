@@ -33,13 +33,18 @@ func visible(s string) string {
 }
 
 func steers(r rune) bool {
-	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	if r < 0x7f {
+		return r < ' ' && r != '\n' && r != '\t'
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // oneLine is visible for a place that holds one line.
 func oneLine(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(visible(s))
+	return oneLiner.Replace(visible(s))
 }
+
+var oneLiner = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 
 // clip shortens s to at most n characters.
 func clip(s string, n int) string {
