@@ -35,6 +35,8 @@ type Policy struct {
 	TakesResetAsEnd bool `json:"takes_reset_as_end,omitempty"`
 	// Reader is how the client takes answers apart: schema (the default), go-sdk, mcp-go, typescript.
 	Reader string `json:"reader,omitempty"`
+	// MediaByText: an answer is JSON where its Content-Type holds application/json anywhere.
+	MediaByText bool `json:"media_by_text,omitempty"`
 	// NumericProbe: the ids of probes are numbers too, and a reader that converts ids converts theirs.
 	NumericProbe bool `json:"numeric_probe,omitempty"`
 	// StreamFirst: the client opens its standalone stream before notifications/initialized and waits for the answer.

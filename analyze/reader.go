@@ -29,6 +29,9 @@ var readerNames = names{"schema", "go-sdk", "mcp-go", "typescript"}
 
 // seenBy gives the facts as the policy's client reads them.
 func (f *facts) seenBy(p *Policy) *facts {
+	if p.MediaByText && f.media == mediaOther && f.status/100 == 2 && strings.Contains(f.mediaType, "application/json") {
+		return f.asJSON()
+	}
 	alt := f.lax[p.reader]
 	if p.reader == byTypeScript && f.class == probe && !p.NumericProbe { // a probe's id is compared as it is
 		alt = nil
@@ -41,6 +44,16 @@ func (f *facts) seenBy(p *Policy) *facts {
 	}
 	c := *alt
 	c.class, c.transport, c.again, c.followed, c.superseded = f.class, f.transport, f.again, f.followed, f.superseded
+	return &c
+}
+
+// asJSON gives the facts of a client that takes the answer for JSON.
+func (f *facts) asJSON() *facts {
+	c := *f
+	c.media = mediaJSON
+	if f.kind == replyResult || f.kind == replyError {
+		c.via = viaBody
+	}
 	return &c
 }
 
