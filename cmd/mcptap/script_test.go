@@ -16,10 +16,12 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -48,8 +50,17 @@ func TestScript(t *testing.T) {
 			env.Setenv("TLS_NOBODY", strings.Replace(gone.URL, "http:", "https:", 1)+"/mcp")
 			return behindTLS(env)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: condition,
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
+}
+
+// condition knows hup: SIGHUP arrives, which it does not behind nohup.
+func condition(name string) (bool, error) {
+	if name != "hup" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return !signal.Ignored(syscall.SIGHUP), nil
 }
 
 // behindTLS sets $TLS_ORIGIN, the same server over TLS, $TLS_CA, who vouches for it, and $VIA, the host:port of a proxy that
