@@ -196,7 +196,7 @@ func (s *spoken) answerRules(f *facts) {
 		return
 	}
 	if f.class == initialize && strings.ContainsFunc(f.issued, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
-		s.breaks("conform/session-id", in, f, "", s.evidence(f, f.statusAt, true)...)
+		s.breaks("conform/session-id", in, f, "", s.evidence(f, f.head.issuedAt, true)...)
 	}
 	if f.batch && !f.req.batch && f.req.requests == 1 && !s.saysInvalid(f) {
 		s.breaks("conform/batch-answer", in, f, "", s.evidence(f, f.bodyAt, true)...)

@@ -381,3 +381,19 @@ func TestEveryConformanceRuleCounts(t *testing.T) {
 func TestConformanceDocument(t *testing.T) {
 	golden(t, "../docs/conformance.md", []byte(ConformanceMarkdown()))
 }
+
+// The evidence of a bad session id is its line.
+func TestEvidenceOfASessionID(t *testing.T) {
+	scene := one(initializing(js("200 OK", success("0", initResult), "mcp-session-id: 0123 4567\r\n")))
+	for _, f := range analyzed(t, scene).Findings {
+		if f.ID != "conform-session-id" {
+			continue
+		}
+		e := f.Evidence[0]
+		if got := scene[0].resp[e.Offset : e.Offset+e.Length]; got != "mcp-session-id: 0123 4567" {
+			t.Errorf("evidence is %q", got)
+		}
+		return
+	}
+	t.Error("no conform-session-id")
+}
