@@ -37,3 +37,23 @@ func TestRefusedHeads(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedHeadsLater: so it is with initialize and calls.
+func TestRefusedHeadsLater(t *testing.T) {
+	head := func(coding, body string) string {
+		return fmt.Sprintf("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: %s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", coding, len(body), body)
+	}
+	for _, c := range []struct{ policy, coding, call string }{
+		{"go-1.8.0", "gzip, chunked", "pass-through"}, {"mcp-go-1.2.1", "gzip, chunked", "pass-through"}, {"ts-2.4.0", "chunked;q=1", "pass-through"},
+	} {
+		xs := analyzed(t, one(initializing(head(c.coding, success("0", initResult)))), c.policy).Exchanges
+		if v := xs[0].Verdicts[c.policy]; v.Verdict != "network-error" || v.Rule != "initialize/refused-framing" {
+			t.Errorf("initialize, %s: %s by %s", c.policy, v.Verdict, v.Rule)
+		}
+		scene := in(handshake(), calling("tools/call", 3, head(c.coding, success("3", `{"content":[]}`))))
+		xs = analyzed(t, scene, c.policy).Exchanges
+		if v := xs[len(xs)-1].Verdicts[c.policy]; v.Verdict != c.call || v.Rule != "request/refused-framing" {
+			t.Errorf("call, %s: %s by %s", c.policy, v.Verdict, v.Rule)
+		}
+	}
+}
